@@ -11,14 +11,13 @@ ARGS ?=
 JOBS ?= auto
 BIN := .venv/bin
 
-# How pip and uv install: from wheels only, each checked against its hash in the lock.
-PIP = PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
+# How packages come: from wheels only, each checked against its hash in the lock.
 UV := $(shell command -v uv 2>/dev/null)
 LOCKED := --require-hashes --only-binary :all:
 ifdef UV
 INSTALL = $(UV) pip install --quiet --python $(BIN)/python
 else
-INSTALL = $(PIP)
+INSTALL = PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
 endif
 
 ##@ To see and to use
@@ -89,7 +88,7 @@ format: .venv/dev ## Put the code into form
 
 .PHONY: wheel
 wheel: .venv/dev ## dist/fairlead-….whl
-	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+	@$(BIN)/python -m hatchling build -t wheel -d dist
 
 .PHONY: lock
 lock: ## Resolve the dependencies afresh into requirements/ (needs the network)

@@ -1,0 +1,1 @@
+"""The tests, and the real parts that they run beside."""
