@@ -1,0 +1,179 @@
+"""Compare answers with those that the code of kube-scheduler gave to the same questions.
+
+A vector is a line with a `case` (a cluster, a pod, perhaps a configuration) and the `answer` of
+kube-scheduler: what each filter said of each node, every score, the nodes it would choose among,
+and the text of the pod's condition. What kube-scheduler leaves to chance is not compared: which of
+the winners it takes, and the order of the reasons within one status.
+
+A scheduler that has some of the plugins can be judged by what these give: see `narrowed`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+Answer = Mapping[str, Any]
+
+VECTORS = Path(__file__).parent / "vectors"
+ANSWERER = Path(__file__).parent / "answer.py"
+
+# Where the words of preemption begin in the text of a pod's condition.
+PREEMPTION = re.compile(
+    r" (no new claims to deallocate|still not schedulable|preemption:"
+    r"|preemption is not|not eligible)"
+)
+NAMES = ("preFilterNodes", "preFilterPlugins", "winners")
+VALUES = ("plugins", "totals", "reason", "message")
+
+
+class Vector(NamedTuple):
+    case: Answer
+    answer: Answer
+
+
+def families() -> list[str]:
+    return sorted(file.name.split(".")[0] for file in VECTORS.glob("*.jsonl.gz"))
+
+
+def recorded(family: str) -> list[Vector]:
+    with gzip.open(VECTORS / f"{family}.jsonl.gz", "rt") as lines:
+        return [Vector(**json.loads(line)) for line in lines]
+
+
+def within(vectors: Iterable[Vector], plugins: set[str]) -> list[Vector]:
+    """The vectors in which no other plugin has a say in which nodes are left."""
+    return [
+        Vector(vector.case, narrowed(vector.answer, plugins))
+        for vector in vectors
+        if set(_refusing(vector.answer)) <= plugins
+    ]
+
+
+def spread(vectors: list[Vector], count: int) -> list[Vector]:
+    """So many of them, evenly from first to last: the same ones in each run."""
+    step = max(1, len(vectors) // count)
+    return vectors[::step][:count]
+
+
+def ask(vectors: Iterable[Vector]) -> dict[str, Answer]:
+    """The scheduler's answers by the id of the case; it is asked in a process of its own."""
+    lines = "".join(json.dumps(vector.case) + "\n" for vector in vectors)
+    done = subprocess.run(
+        [sys.executable, str(ANSWERER)], input=lines, text=True, capture_output=True, check=True
+    )
+    return {answer["id"]: answer for answer in map(json.loads, done.stdout.splitlines())}
+
+
+def judge(vectors: list[Vector], answers: Mapping[str, Answer], plugins: set[str]) -> list[str]:
+    """One line for each case that was answered differently: its first difference."""
+    lines: list[str] = []
+    for case, want in vectors:
+        got = answers.get(case["id"])
+        found = ["no answer"] if got is None else list(differences(want, narrowed(got, plugins)))
+        if found:
+            more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+            lines.append(f"{case['id']}: {found[0]}{more}")
+    return lines
+
+
+def narrowed(answer: Answer, plugins: set[str]) -> Answer:
+    """The answer as far as these plugins give it.
+
+    Scores of others leave the totals, so the winners are chosen anew; the lists of plugins lose
+    them; and without DefaultPreemption nothing is said about preemption.
+    """
+    less = dict(answer)
+    if "plugins" in less:
+        less["plugins"] = {
+            profile: {
+                point: kept
+                for point, listed in points.items()
+                if (kept := [entry for entry in listed if entry["name"] in plugins])
+            }
+            for profile, points in less["plugins"].items()
+        }
+    if less.get("scores"):
+        less |= _scores_of(less["scores"], plugins, less.get("winners"))
+    if "DefaultPreemption" not in plugins:
+        less.pop("postFilter", None)
+        less.pop("postFilterOutcomes", None)
+        if "message" in less:
+            less["message"] = PREEMPTION.split(less["message"])[0]
+    return less
+
+
+def _scores_of(
+    scores: Mapping[str, Mapping[str, int]], plugins: set[str], winners: list[str] | None
+) -> dict[str, Any]:
+    rows = {
+        node: {name: score for name, score in row.items() if name in plugins}
+        for node, row in scores.items()
+    }
+    if not any(rows.values()):
+        return {"scores": {}, "totals": dict.fromkeys(scores, 0), "winners": list(scores)}
+    totals = {node: sum(row.values()) for node, row in rows.items()}
+    best = max(totals.values())
+    return {
+        "scores": {node: row for node, row in rows.items() if row},
+        "totals": totals,
+        "winners": [node for node, total in totals.items() if total == best] or winners,
+    }
+
+
+def differences(want: Answer, got: Answer) -> Iterator[str]:
+    """What the second answer says differently, a line each; nothing if they agree."""
+    if "error" in want or "error" in got:
+        yield from _differ("error", want.get("error"), got.get("error"))
+        return
+    yield from _differ("skipped", bool(want.get("skipped")), bool(got.get("skipped")))
+    for stage in ("preEnqueue", "preFilter"):
+        yield from _differ(stage, _status(want, stage), _status(got, stage))
+    for name in NAMES:
+        yield from _differ(name, sorted(want.get(name) or ()), sorted(got.get(name) or ()))
+    yield from _differ("filter", _filter(want), _filter(got))
+    yield from _differ_by_node("scores", want.get("scores") or {}, got.get("scores") or {})
+    for name in VALUES:
+        yield from _differ(name, want.get(name) or None, got.get(name) or None)
+
+
+def _differ(what: str, want: object, got: object) -> Iterator[str]:
+    if isinstance(want, dict) and isinstance(got, dict):
+        yield from _differ_by_node(what, want, got)
+    elif want != got:
+        yield f"{what}: want {want!r}, got {got!r}"
+
+
+def _differ_by_node(
+    what: str, want: Mapping[str, object], got: Mapping[str, object]
+) -> Iterator[str]:
+    for key in sorted(want.keys() | got.keys()):
+        yield from _differ(f"{what} {key}", want.get(key), got.get(key))
+
+
+def _filter(answer: Answer) -> dict[str, object]:
+    verdicts = answer.get("filter") or {}
+    return {node: _status(verdicts, node) for node in verdicts}
+
+
+def _status(of: Mapping[str, Any], name: str) -> object:
+    if name not in of:
+        return None
+    status = of[name] or {}
+    code = status.get("code", "Success")
+    plugin = status.get("plugin", "") if code != "Success" else ""
+    return code, plugin, sorted(status.get("reasons") or ())
+
+
+def _refusing(answer: Answer) -> Iterator[str]:
+    """The plugins that decide which nodes are left."""
+    statuses = [answer.get("preEnqueue"), answer.get("preFilter")]
+    statuses += (answer.get("filter") or {}).values()
+    yield from (status["plugin"] for status in statuses if status and status.get("plugin"))
+    yield from answer.get("preFilterPlugins") or ()
