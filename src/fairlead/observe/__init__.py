@@ -1,0 +1,1 @@
+"""What the scheduler says about itself: metrics and logs."""
