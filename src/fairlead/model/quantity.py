@@ -116,7 +116,7 @@ class Quantity:
 
 
 def _narrow_up(unscaled: int, up: int) -> int:
-    """What Go's int64 with a scale gives: its single multiplications overflow, its loop gives up."""
+    """What Go's int64 with a scale gives: one multiplication overflows, a loop of them gives up."""
     result = unscaled * 10**up
     if _INT64_MIN <= result <= _INT64_MAX:
         return result

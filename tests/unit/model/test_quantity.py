@@ -1,7 +1,6 @@
 """Quantities, checked against pairs that apimachinery itself has answered."""
 
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -52,17 +51,18 @@ def test_quantities_of_one_worth_are_equal() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["1e999999999", "1e-999999999", "-1e999999999", "1e99999999999999999999", "9" * 100_000],
+    ["1e999999999", "-1e999999999", "1e99999999999999999999", "9" * 100_000],
 )
-def test_huge_exponents_cost_nothing(text: str) -> None:
-    before = time.process_time()
-    try:
-        small = parse_quantity(text)
-    except DecodeError as error:
-        assert len(str(error)) < 200
-    else:
-        assert small.value() == 1
-    assert time.process_time() - before < 1
+def test_huge_numbers_are_refused_before_anything_is_computed(text: str) -> None:
+    with pytest.raises(DecodeError) as caught:
+        parse_quantity(text)
+    assert len(str(caught.value)) < 200
+
+
+def test_the_smallest_amount_is_a_billionth() -> None:
+    tiny = parse_quantity("1e-999999999")
+    assert tiny == parse_quantity("1n")
+    assert tiny.value() == 1
 
 
 def test_an_error_is_one_short_line() -> None:
