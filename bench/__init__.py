@@ -1,0 +1,1 @@
+"""Measurements: what a decision and what a pod costs, and beside what."""
