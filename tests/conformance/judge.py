@@ -65,9 +65,9 @@ def spread(vectors: list[Vector], count: int) -> list[Vector]:
 def ask(vectors: Iterable[Vector]) -> dict[str, Answer]:
     """The scheduler's answers by the id of the case; it is asked in a process of its own."""
     lines = "".join(json.dumps(vector.case) + "\n" for vector in vectors)
-    done = subprocess.run(
-        [sys.executable, str(ANSWERER)], input=lines, text=True, capture_output=True, check=True
-    )
+    command = [sys.executable, str(ANSWERER)]
+    done = subprocess.run(command, input=lines, text=True, capture_output=True)
+    assert done.returncode == 0, f"{ANSWERER.name} ended with {done.returncode}:\n{done.stderr}"
     return {answer["id"]: answer for answer in map(json.loads, done.stdout.splitlines())}
 
 
