@@ -1,0 +1,1 @@
+"""Talking to the API server: it knows Kubernetes' wire, and nothing of scheduling."""
