@@ -11,10 +11,12 @@ ARGS ?=
 JOBS ?= auto
 BIN := .venv/bin
 
-# How packages come: from wheels only, each checked against its hash in the lock.
+# How packages come: from wheels only, each checked against its hash in the lock; from
+# servers that this machine trusts, which pip takes for granted and uv must be told.
 UV := $(shell command -v uv 2>/dev/null)
 LOCKED := --require-hashes --only-binary :all:
 ifdef UV
+export UV_SYSTEM_CERTS := 1
 INSTALL = $(UV) pip install --quiet --python $(BIN)/python
 else
 INSTALL = PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
