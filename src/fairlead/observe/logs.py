@@ -96,8 +96,7 @@ class Logger:
                 self._switch,
                 processors=[structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
                 wrapper_class=structlog.stdlib.BoundLogger,
-                **self._values,
-            )
+            ).bind(**self._values)
         return self._bound
 
 
