@@ -74,11 +74,13 @@ control-plane: .venv/dev ## Build etcd, kube-apiserver, kubectl, … into the ca
 ##@ To measure
 
 .PHONY: bench
-bench: .venv/dev ## One decision, in microseconds, by how much of the cluster had changed
-	@$(BIN)/python -m bench $(ARGS)
+bench: .venv/dev ## What a decision and its parts cost, in microseconds (ARGS=decision: that one alone)
+	@for one in $(or $(ARGS),$(patsubst bench/%.py,%,$(filter-out %/__init__.py,$(wildcard bench/*.py)))); do \
+	  echo "== bench/$$one.py"; $(BIN)/python -m "bench.$$one"; \
+	done
 
 .PHONY: bench-live
-bench-live: .venv/dev control-plane ## Beside kube-scheduler and a binder without logic, on a real kube-apiserver
+bench-live: .venv/dev control-plane ## Beside kube-scheduler and a binder without logic, on a real one (ARGS=--help)
 	@$(BIN)/python -m bench.arena $(ARGS)
 
 ##@ To maintain
