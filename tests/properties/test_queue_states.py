@@ -286,8 +286,8 @@ class QueueStates(RuleBasedStateMachine):
 
 
 QueueStates.TestCase.settings = settings(
-    max_examples=250,
-    stateful_step_count=40,
+    max_examples=400,
+    stateful_step_count=50,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )

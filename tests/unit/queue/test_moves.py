@@ -187,6 +187,41 @@ def test_a_gated_pod_hears_only_events_of_its_gating_plugin_and_is_asked_again()
     assert (at.where(), asked) == ({"active": 1}, ["", "Quota", "Quota"])
 
 
+def test_a_gated_pod_is_not_asked_again_by_events_of_its_other_rejectors() -> None:
+    asked: list[str] = []
+    held: list[bool] = []
+
+    def hold(entry: QueuedPodInfo) -> tuple[str, str] | None:
+        asked.append(entry.gating_plugin)
+        return ("Quota", "no quota left") if held else None
+
+    at = stage({"Quota": [(POD_DELETE, None)], FIT: [(NODE_ADD, None)]}, pre_enqueue=hold)
+    at.tried(FakePod("a"), FIT)
+    held.append(True)
+    at.queue.move_all(NODE_ADD)
+    assert (at.where(), asked) == ({"gated": 1}, ["", ""])
+    at.queue.move_all(NODE_ADD)
+    assert (at.where(), asked) == ({"gated": 1}, ["", ""])
+    at.queue.move_all(ASSIGNED_POD_DELETE)
+    assert (at.where(), asked) == ({"gated": 1}, ["", "", "Quota"])
+    assert at.queue.incoming()["unschedulable", "NodeAdd"] == 1
+    assert at.queue.incoming()["unschedulable", "AssignedPodDelete"] == 1
+
+
+def test_a_waiting_pod_that_its_own_update_gets_gated_hears_of_its_gate() -> None:
+    def hold(entry: QueuedPodInfo) -> tuple[str, str] | None:
+        return ("Quota", "no quota left") if entry.pod.labels else None
+
+    at = stage({"Quota": [(POD_DELETE, None)], FIT: [(LABELS, None)]}, pre_enqueue=hold)
+    pod = FakePod("a")
+    entry = at.tried(pod, FIT)
+    at.queue.update(pod, pod.but(labels={"x": "y"}))
+    assert at.where() == {"gated": 1}
+    entry.replace_pod(pod)
+    at.queue.move_all(ASSIGNED_POD_DELETE)
+    assert at.where() == {"backoff": 1}
+
+
 def test_a_pod_gated_anew_by_another_plugin_is_asked_once_about_an_event() -> None:
     asked: list[str] = []
 
@@ -303,6 +338,13 @@ def test_entering_the_queue_registers_the_nomination_of_the_status() -> None:
         at.queue.add(FakePod(uid, nominated_node_name="n1"))
     assert [pod.uid for pod in at.queue.nominator.pods_of("n1")] == ["a"]
     at.queue.delete(FakePod("a"))
+    assert len(at.queue.nominator) == 0
+
+
+def test_entering_the_queue_takes_the_word_of_the_status_for_the_nomination() -> None:
+    at = stage()
+    at.queue.nominator.add(FakePod("a"), "n1")
+    at.queue.add(FakePod("a"))
     assert len(at.queue.nominator) == 0
 
 

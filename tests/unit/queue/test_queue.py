@@ -64,6 +64,15 @@ def test_a_failed_pod_goes_behind_newer_pods_of_its_priority() -> None:
     assert at.popped() == ["newer", "failed"]
 
 
+def test_the_first_time_in_the_active_queue_is_remembered() -> None:
+    at = stage(ON_NODE_ADD)
+    entry = at.tried(FakePod("a"), FIT)
+    at.clock.step(50)
+    at.queue.move_all(NODE_ADD)
+    assert at.queue.pop() is entry
+    assert entry.initial_attempt_timestamp == 1000
+
+
 def test_a_rejected_pod_waits_and_an_error_backs_off() -> None:
     at = stage(ON_NODE_ADD)
     rejected = at.tried(FakePod("rejected"), FIT)
