@@ -20,7 +20,7 @@ from fairlead.queue.waiting import WaitingPods
 
 PreEnqueue = Callable[[QueuedPodInfo], tuple[str, str] | None]
 """Runs the PreEnqueue plugins of the pod's profile, the one that gates it now first; gives the name
-and message of the first that does not let it pass."""
+and message of the first that does not let it pass. It must not raise: a plugin that fails gates."""
 
 _NOMINATING = (UNSCHEDULED_POD_ADD.label, UNSCHEDULED_POD_UPDATE.label)
 

@@ -139,7 +139,8 @@ class SchedulingQueue:
         """Follow a change of a pod without a node, and move it if the change may help it.
 
         A pod in flight is decided as it was when it was popped; the change is asked about when it
-        comes back. Another uid under the old name is another pod.
+        comes back. Another uid under the old name is another pod. The caller leaves out pods that
+        are assumed: their attempt is done, and they would be queued a second time.
         """
         if old.uid != new.uid:
             self.delete(old)
@@ -245,12 +246,14 @@ class SchedulingQueue:
         rejected = entry.unschedulable_plugins or entry.pending_plugins
         if not rejected or uid not in self._in_flight:
             return Strategy.AFTER_BACKOFF
-        best_possible = Strategy.IMMEDIATELY if entry.pending_plugins else Strategy.AFTER_BACKOFF
-        best = Strategy.SKIP
+        enough = Strategy.IMMEDIATELY if entry.pending_plugins else Strategy.AFTER_BACKOFF
+        best, hints, rejection = Strategy.SKIP, self._hints, entry.rejection
         for event, old, new in self._in_flight.events_since_pop(uid):
-            best = max(best, self._hints.strategy(entry, event, old, new))
-            if best >= best_possible:
-                break
+            plan = hints.plan(rejection, event)
+            if plan:
+                best = max(best, hints.ask(plan, entry.pod, event, old, new))
+                if best >= enough:
+                    break
         return best
 
     # The world changes.
