@@ -1,0 +1,1 @@
+"""KubeSchedulerConfiguration v1: decoded, defaulted and checked as kube-scheduler does it."""
