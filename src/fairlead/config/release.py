@@ -1,0 +1,126 @@
+"""The one place for what differs between minor releases of kube-scheduler."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+import msgspec
+
+from fairlead.config.types import Plugin
+
+EXTENSION_POINTS: Final = (
+    "preFilter",
+    "filter",
+    "postFilter",
+    "reserve",
+    "preScore",
+    "score",
+    "preBind",
+    "bind",
+    "postBind",
+    "permit",
+    "preEnqueue",
+    "queueSort",
+    "placementGenerate",
+    "placementScore",
+)
+"""The extension points in the order in which kube-scheduler fills them."""
+
+
+class Release(msgspec.Struct, frozen=True):
+    """What one minor release does by default."""
+
+    version: str
+    default_plugins: tuple[Plugin, ...]
+    """What multiPoint enables where nothing else is said, in order."""
+    catalogue: Mapping[str, frozenset[str]]
+    """The extension points of each plugin that is built in."""
+    removed_plugins: frozenset[str]
+    """Names of older releases, which are refused by name."""
+    scheme: str
+    """How kube-scheduler's errors call the place where its configuration's kinds are known."""
+    feature_gates: Mapping[str, bool]
+    """The defaults of the features that change verdicts."""
+
+    def points_of(self, name: str) -> frozenset[str] | None:
+        return self.catalogue.get(name)
+
+
+_NODES: Final = frozenset({"preFilter", "filter"})
+_NODES_AND_SCORE: Final = frozenset({"preFilter", "filter", "preScore", "score"})
+
+RELEASE_1_36: Final = Release(
+    version="1.36.3",
+    default_plugins=(
+        Plugin(name="SchedulingGates"),
+        Plugin(name="PrioritySort"),
+        Plugin(name="NodeUnschedulable"),
+        Plugin(name="NodeName"),
+        Plugin(name="TaintToleration", weight=3),
+        Plugin(name="NodeAffinity", weight=2),
+        Plugin(name="NodePorts"),
+        Plugin(name="NodeResourcesFit", weight=1),
+        Plugin(name="VolumeRestrictions"),
+        Plugin(name="NodeVolumeLimits"),
+        Plugin(name="VolumeBinding"),
+        Plugin(name="VolumeZone"),
+        Plugin(name="PodTopologySpread", weight=2),
+        Plugin(name="InterPodAffinity", weight=2),
+        Plugin(name="DynamicResources", weight=2),
+        Plugin(name="DefaultPreemption"),
+        Plugin(name="NodeResourcesBalancedAllocation", weight=1),
+        Plugin(name="ImageLocality", weight=1),
+        Plugin(name="DefaultBinder"),
+        Plugin(name="NodeDeclaredFeatures"),
+    ),
+    catalogue=MappingProxyType(
+        {
+            "SchedulingGates": frozenset({"preEnqueue"}),
+            "PrioritySort": frozenset({"queueSort"}),
+            "NodeUnschedulable": frozenset({"filter"}),
+            "NodeName": frozenset({"filter"}),
+            "TaintToleration": frozenset({"filter", "preScore", "score"}),
+            "NodeAffinity": _NODES_AND_SCORE,
+            "NodePorts": _NODES,
+            "NodeResourcesFit": _NODES_AND_SCORE | {"placementScore"},
+            "VolumeRestrictions": _NODES,
+            "NodeVolumeLimits": _NODES,
+            "VolumeBinding": _NODES_AND_SCORE | {"reserve", "preBind"},
+            "VolumeZone": _NODES,
+            "PodTopologySpread": _NODES_AND_SCORE,
+            "InterPodAffinity": _NODES_AND_SCORE,
+            "DynamicResources": frozenset(
+                {"preEnqueue", "preFilter", "filter", "postFilter", "score", "reserve", "preBind"}
+            ),
+            "DefaultPreemption": frozenset({"preEnqueue", "postFilter"}),
+            "NodeResourcesBalancedAllocation": frozenset({"preScore", "score"}),
+            "ImageLocality": frozenset({"score"}),
+            "DefaultBinder": frozenset({"bind"}),
+            "NodeDeclaredFeatures": _NODES,
+            "GangScheduling": frozenset({"preEnqueue", "permit"}),
+            "TopologyPlacementGenerator": frozenset({"placementGenerate"}),
+            "PodGroupPodsCount": frozenset({"placementScore"}),
+        }
+    ),
+    removed_plugins=frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"}),
+    scheme="pkg/scheduler/apis/config/scheme/scheme.go:29",
+    feature_gates=MappingProxyType(
+        {
+            "DRADeviceBindingConditions": True,
+            "DRAResourceClaimDeviceStatus": True,
+            "DRASchedulerFilterTimeout": True,
+            "DynamicResourceAllocation": True,
+            "GangScheduling": False,
+            "GenericWorkload": False,
+            "NodeDeclaredFeatures": True,
+            "OpportunisticBatching": True,
+            "SchedulerAsyncAPICalls": False,
+            "StorageCapacityScoring": False,
+            "TaintTolerationComparisonOperators": False,
+            "TopologyAwareWorkloadScheduling": False,
+            "WorkloadAwarePreemption": False,
+        }
+    ),
+)
