@@ -1,0 +1,263 @@
+"""The table of nodes: one `NodeInfo` per row with plain ints, and the same as columns.
+
+Reads: decoded nodes and pods. Writes: its rows, `Columns`, and the change logs.
+
+A row is asked about one node at a time through `NodeInfo` (plain ints, 30 ns each) and about all
+nodes at once through `Columns`. Both are written here and nowhere else; `check` compares them.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from fairlead.cluster.changes import Aspect, Changes
+from fairlead.cluster.columns import Columns, capped
+from fairlead.cluster.images import Images
+from fairlead.cluster.labels import LabelColumns
+from fairlead.cluster.taints import TaintSets
+from fairlead.model.node import Node, Taint
+from fairlead.model.podinfo import PodInfo
+from fairlead.model.resources import NO_RESOURCES, Resources
+
+HostPort = tuple[str, str, int]
+
+
+class NodeInfo:
+    """One node as the scheduler sees it now; a plugin must treat it as read-only.
+
+    It is live: it shows the state during the call it is handed to, and must not be kept.
+    """
+
+    __slots__ = (
+        "allocatable_cpu",
+        "allocatable_ephemeral_storage",
+        "allocatable_memory",
+        "allocatable_pods",
+        "allocatable_scalars",
+        "images",
+        "labels",
+        "name",
+        "node",
+        "nonzero_cpu",
+        "nonzero_memory",
+        "pod_count",
+        "pods_by_uid",
+        "requested_cpu",
+        "requested_ephemeral_storage",
+        "requested_memory",
+        "requested_scalars",
+        "row",
+        "taints",
+        "unschedulable",
+        "used_ports",
+    )
+
+    def __init__(self, row: int, node: Node) -> None:
+        self.row = row
+        self.node = node
+        self.name = node.metadata.name
+        self.labels: Mapping[str, str] = {}
+        self.taints: tuple[Taint, ...] = ()
+        self.unschedulable = False
+        self.images: dict[str, int] = {}
+        self.used_ports: Counter[HostPort] | None = None
+        self.pods_by_uid: dict[str, PodInfo] = {}
+        self.pod_count = 0
+        self.allocatable_cpu = self.allocatable_memory = 0
+        self.allocatable_ephemeral_storage = self.allocatable_pods = 0
+        self.allocatable_scalars: dict[str, int] = {}
+        self.requested_cpu = self.requested_memory = self.requested_ephemeral_storage = 0
+        self.requested_scalars: dict[str, int] = {}
+        self.nonzero_cpu = self.nonzero_memory = 0
+
+    @property
+    def uid(self) -> str:
+        return self.node.metadata.uid
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        return self.node.metadata.annotations
+
+    @property
+    def pods(self) -> Iterator[PodInfo]:
+        return iter(self.pods_by_uid.values())
+
+    def allocatable(self, resource: str) -> int:
+        """What the node has of a resource; cpu in millicores, all else in whole units."""
+        match resource:
+            case "cpu":
+                return self.allocatable_cpu
+            case "memory":
+                return self.allocatable_memory
+            case "ephemeral-storage":
+                return self.allocatable_ephemeral_storage
+            case _:
+                return self.allocatable_scalars.get(resource, 0)
+
+    def requested(self, resource: str) -> int:
+        """What the pods on the node request of a resource, in the same units."""
+        match resource:
+            case "cpu":
+                return self.requested_cpu
+            case "memory":
+                return self.requested_memory
+            case "ephemeral-storage":
+                return self.requested_ephemeral_storage
+            case _:
+                return self.requested_scalars.get(resource, 0)
+
+
+class NodeTable:
+    """Rows, their names, and every write to them."""
+
+    def __init__(self, changes: Changes) -> None:
+        self.changes = changes
+        self.columns = Columns()
+        self.infos: list[NodeInfo | None] = []
+        self.rows: dict[str, int] = {}
+        self.labels = LabelColumns(self.columns)
+        self.taints = TaintSets(self.columns)
+        self.images = Images(changes)
+        self._free: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def info(self, row: int) -> NodeInfo:
+        info = self.infos[row]
+        assert info is not None
+        return info
+
+    def get(self, name: str) -> NodeInfo | None:
+        row = self.rows.get(name)
+        return None if row is None else self.infos[row]
+
+    def all(self) -> Iterator[NodeInfo]:
+        return (info for info in self.infos if info is not None)
+
+    def add(self, node: Node) -> NodeInfo:
+        """Take a row for the node; all that was known of that row is void."""
+        row = self._take_row()
+        info = NodeInfo(row, node)
+        self.infos[row] = info
+        self.rows[info.name] = row
+        self.columns.exists[row] = True
+        self.changes.resize(len(self.rows))
+        self._write(info, node, None)
+        self.changes.mark_all(row)
+        self.changes.touch("nodes")
+        return info
+
+    def update(self, info: NodeInfo, node: Node) -> None:
+        """Write what differs, and mark only the aspects that do."""
+        old, info.node = info.node, node
+        self._write(info, node, old)
+
+    def remove(self, info: NodeInfo) -> None:
+        """Free the row. The caller has taken the pods off it before."""
+        row = info.row
+        self.labels.write(row, {}, info.labels)
+        self.taints.write(row, (), info.taints)
+        self.images.write(row, {}, info.images)
+        columns = self.columns
+        columns.exists[row] = columns.unschedulable[row] = False
+        self._write_allocatable(info, NO_RESOURCES, 0)
+        del self.rows[info.name]
+        self.infos[row] = None
+        self._free.append(row)
+        self.changes.mark_all(row)
+        self.changes.touch("nodes")
+
+    def place(self, info: NodeInfo, pod: PodInfo) -> None:
+        """Add a pod's requests and ports to its node."""
+        info.pods_by_uid[pod.uid] = pod
+        self._count(info, pod.placed_request, pod.placed_nonzero, 1)
+        if pod.host_ports:
+            if info.used_ports is None:
+                info.used_ports = Counter()
+            info.used_ports.update(pod.host_ports)
+            self.changes.mark(Aspect.PORTS, info.row)
+
+    def displace(self, info: NodeInfo, pod: PodInfo) -> None:
+        """Take off what `place` added: the very pod that was placed, not a newer version."""
+        del info.pods_by_uid[pod.uid]
+        self._count(info, pod.placed_request, pod.placed_nonzero, -1)
+        if pod.host_ports and info.used_ports is not None:
+            info.used_ports.subtract(pod.host_ports)
+            info.used_ports = +info.used_ports or None
+            self.changes.mark(Aspect.PORTS, info.row)
+
+    def _take_row(self) -> int:
+        if self._free:
+            return self._free.pop()
+        row = len(self.infos)
+        self.infos.append(None)
+        if row >= self.columns.room:
+            self.columns.grow()
+            self.labels.grow()
+        return row
+
+    def _write(self, info: NodeInfo, node: Node, old: Node | None) -> None:
+        row, mark = info.row, self.changes.mark
+        labels = node.metadata.labels
+        if labels != info.labels:
+            self.labels.write(row, labels, info.labels)
+            info.labels = labels
+            mark(Aspect.LABELS, row)
+        taints, unschedulable = node.spec.taints, node.spec.unschedulable
+        if taints != info.taints or unschedulable != info.unschedulable:
+            self.taints.write(row, taints, info.taints)
+            self.columns.unschedulable[row] = unschedulable
+            info.taints, info.unschedulable = taints, unschedulable
+            mark(Aspect.TAINTS, row)
+        if old is None or node.status.allocatable != old.status.allocatable:
+            allocatable, pods = node.allocatable_resources()
+            self._write_allocatable(info, allocatable, pods)
+            mark(Aspect.ALLOCATABLE, row)
+        if old is None or node.status.images != old.status.images:
+            images: dict[str, int] = {}
+            for image in node.status.images:
+                for name in image.names:
+                    images.setdefault(name, image.size_bytes)
+            if images != info.images:
+                self.images.write(row, images, info.images)
+                info.images = images
+                mark(Aspect.IMAGES, row)
+        if old is not None and node.metadata.annotations != old.metadata.annotations:
+            mark(Aspect.OBJECT, row)
+
+    def _write_allocatable(self, info: NodeInfo, total: Resources, pods: int) -> None:
+        row, columns = info.row, self.columns
+        info.allocatable_cpu = columns.allocatable_cpu[row] = total.cpu
+        info.allocatable_memory = columns.allocatable_memory[row] = total.memory
+        info.allocatable_ephemeral_storage = total.ephemeral_storage
+        columns.allocatable_ephemeral_storage[row] = total.ephemeral_storage
+        info.allocatable_pods = columns.allocatable_pods[row] = pods
+        scalars = dict(total.scalars)
+        for name in info.allocatable_scalars.keys() | scalars.keys():
+            column = columns.scalar(columns.allocatable_scalars, name)
+            column[row] = scalars.get(name, 0)
+        info.allocatable_scalars = scalars
+
+    def _count(
+        self, info: NodeInfo, request: Resources, nonzero: tuple[int, int], sign: int
+    ) -> None:
+        row, columns = info.row, self.columns
+        info.pod_count = value = info.pod_count + sign
+        columns.pod_count[row] = value
+        info.requested_cpu = value = info.requested_cpu + sign * request.cpu
+        columns.requested_cpu[row] = capped(value)
+        info.requested_memory = value = info.requested_memory + sign * request.memory
+        columns.requested_memory[row] = capped(value)
+        if request.ephemeral_storage:
+            value = info.requested_ephemeral_storage + sign * request.ephemeral_storage
+            info.requested_ephemeral_storage = value
+            columns.requested_ephemeral_storage[row] = capped(value)
+        info.nonzero_cpu = value = info.nonzero_cpu + sign * nonzero[0]
+        columns.nonzero_cpu[row] = capped(value)
+        info.nonzero_memory = value = info.nonzero_memory + sign * nonzero[1]
+        columns.nonzero_memory[row] = capped(value)
+        for name, amount in request.scalars:
+            value = info.requested_scalars.get(name, 0) + sign * amount
+            info.requested_scalars[name] = value
+            columns.scalar(columns.requested_scalars, name)[row] = capped(value)
+        self.changes.mark(Aspect.REQUESTED, row)

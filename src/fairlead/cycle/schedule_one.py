@@ -1,0 +1,319 @@
+"""The decision for one pod: PreFilter, Filter, Score, select, confirm, assume.
+
+Reads: the cluster, the profile, kept answers. Writes: the assumption, nothing else; what must be
+done in the world is in the Decision.
+
+The usual pod is like others before it: its shape is known, the rows that changed since are asked
+again, and the best of a column of totals is taken. A pod that PreFilter narrows to a few nodes
+(every DaemonSet's) is decided in row form and leaves nothing behind.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from fairlead.cluster.columns import Int64
+from fairlead.cluster.nodes import NodeInfo
+from fairlead.cluster.state import Cluster
+from fairlead.cycle.decision import Decision, Detail, Placed, Refusal, Unplaced
+from fairlead.cycle.detail import Teller
+from fairlead.cycle.diagnosis import count_reasons, diagnose, fit_message
+from fairlead.cycle.filter import filter_nodes, refusal_of
+from fairlead.cycle.kept import Engine
+from fairlead.cycle.postfilter import post_filter
+from fairlead.cycle.prefilter import PreFiltered, pre_filter
+from fairlead.cycle.reserve import permit, reserve, unreserve
+from fairlead.cycle.score import pre_score, score_nodes
+from fairlead.cycle.shape import Shape
+from fairlead.cycle.shapes import Key, Shapes, signature
+from fairlead.framework.handle import Handle
+from fairlead.framework.instance import PluginInstance
+from fairlead.framework.nodeset import Rows
+from fairlead.framework.profile import Profile
+from fairlead.framework.state import CycleState
+from fairlead.framework.status import PluginError
+from fairlead.model.podinfo import PodInfo
+from fairlead.queue.entry import QueuedPodInfo
+
+FEW = 64
+"""A pod with at most so many candidates is decided node by node, and nothing is kept for it."""
+
+VERIFY_EVERY = 1000
+"""One decision in so many has its kept answers compared with fresh ones."""
+
+NO_NODES = "no nodes available to schedule pods"
+
+Choose = Callable[[int], int]
+"""A number below the given one, each as likely: breaks ties."""
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One pod on its way through the cycle."""
+
+    profile: Profile
+    pod: PodInfo
+    found: PreFiltered
+    state: CycleState
+    shape: Shape | None
+    filters: Sequence[PluginInstance]
+    detail: Detail | None
+    ties: list[int] = field(default_factory=list[int])
+
+
+class SchedulingCycle:
+    """Decides pods one at a time against one cluster."""
+
+    def __init__(self, cluster: Cluster, handle: Handle, choose: Choose) -> None:
+        self.cluster = cluster
+        self.handle = handle
+        self.choose = choose
+        self.engine = Engine(cluster.nodes, handle)
+        self.shapes = Shapes(self.engine)
+        self.decisions = 0
+
+    def schedule_one(
+        self, profile: Profile, entry: QueuedPodInfo, detail: Detail | None = None
+    ) -> Decision:
+        """Decide one pod. A placed pod is assumed on its node when this returns."""
+        pod = entry.pod
+        self.decisions += 1
+        if not self.cluster.nodes.rows:
+            return Unplaced(pod, NO_NODES)
+        try:
+            key = entry.shape
+            if key is None or key[0] is not profile:
+                key = entry.shape = signature(profile, pod)
+            while True:
+                decision = self._decide(profile, pod, key, detail)
+                if decision is not None:
+                    return decision
+        except PluginError as problem:
+            return Unplaced(pod, str(problem), unschedulable=False)
+
+    def _decide(
+        self, profile: Profile, pod: PodInfo, key: Key, detail: Detail | None
+    ) -> Decision | None:
+        """One pass; None if a kept answer proved wrong, was dropped, and the pod needs another."""
+        attempt = self._pre_filter(profile, pod, key, detail)
+        if attempt.found.refusal is not None:
+            return self._refused(attempt)
+        if detail is not None:
+            self._tell(attempt, detail)
+        row = self._nominated(attempt)
+        if row is None:
+            row = self._few(attempt) if attempt.shape is None else self._many(attempt)
+        if row is None:
+            return self._unschedulable(attempt)
+        if attempt.shape is not None and not self._confirmed(attempt, row):
+            return None
+        return self._assume(attempt, self.cluster.nodes.info(row))
+
+    def _pre_filter(
+        self, profile: Profile, pod: PodInfo, key: Key, detail: Detail | None
+    ) -> Attempt:
+        """PreFilter, from the shape if there is one and every plugin's word is kept in it."""
+        shape = self.shapes.get(key)
+        if shape is not None and not profile.unsigned:
+            shape.catch_up()
+            found, state = shape.found, shape.state
+        else:
+            state = CycleState()
+            found = pre_filter(profile, pod, state)
+            wide = found.node_names is None or len(found.node_names) > FEW
+            if found.refusal is None and wide:
+                if shape is None:
+                    shape = self.shapes.make(profile, pod, key, found, state)
+                else:
+                    shape.catch_up()
+            else:
+                shape = None
+        if shape is not None and not profile.unsigned:
+            filters = shape.filters
+        else:
+            filters = [i for i in profile.filter if i not in found.skipped]
+        return Attempt(profile, pod, found, state, shape, filters, detail)
+
+    def _nominated(self, attempt: Attempt) -> int | None:
+        """The node that was cleared for the pod is tried first, and no other if it fits."""
+        name = attempt.pod.nominated_node_name
+        info = self.cluster.nodes.get(name) if name else None
+        if info is None or refusal_of(attempt.filters, attempt.pod, info, attempt.state):
+            return None
+        if attempt.detail is not None:
+            attempt.detail.winners = [info.name]
+        return info.row
+
+    def _few(self, attempt: Attempt) -> int | None:
+        """Filter and score a few nodes afresh."""
+        rows = self._candidates(attempt)
+        verdict = filter_nodes(attempt.filters, attempt.pod, rows, attempt.state, self.handle)
+        rows = verdict.passed
+        if rows.size <= 1:
+            return int(rows[0]) if rows.size else None
+        scorers = [i for i in attempt.profile.score if i.weight]
+        return self._select(attempt, rows, self._fresh_scores(attempt, scorers, rows))
+
+    def _many(self, attempt: Attempt) -> int | None:
+        """The best row of the shape's totals, with what is not kept added."""
+        shape = attempt.shape
+        assert shape is not None
+        totals = shape.totals
+        unsigned = attempt.profile.unsigned
+        if any(one.errors for one in shape.refusing):
+            # Raises if an error stands on a node that earlier plugins passed.
+            filter_nodes(
+                attempt.filters, attempt.pod, self._candidates(attempt), attempt.state, self.handle
+            )
+        if not unsigned and not shape.scaled and shape.failure is None:
+            best = int(totals.argmax())
+            if totals[best] < 0:
+                return None
+            ties = (totals == totals[best]).nonzero()[0]
+            return self._one_of(attempt, ties)
+        rows = (totals >= 0).nonzero()[0]
+        asked = [i for i in attempt.filters if not i.kept]
+        if asked and rows.size:
+            verdict = filter_nodes(asked, attempt.pod, rows, attempt.state, self.handle)
+            rows = verdict.passed
+        if rows.size <= 1:
+            return int(rows[0]) if rows.size else None
+        if shape.failure is not None:
+            raise shape.failure
+        summed = totals[rows]
+        for one in shape.scaled:
+            assert one.scores is not None
+            raw = one.scores[rows]
+            normal = one.instance.ask_normalize(attempt.pod, raw, attempt.state)
+            summed = summed + normal * one.instance.weight
+        scorers = [i for i in attempt.profile.score if i.weight and not i.kept]
+        if scorers:
+            summed = summed + self._fresh_scores(attempt, scorers, rows)
+        return self._select(attempt, rows, summed)
+
+    def _fresh_scores(
+        self, attempt: Attempt, scorers: Sequence[PluginInstance], rows: Rows
+    ) -> Int64:
+        pod, state, handle = attempt.pod, attempt.state, self.handle
+        idle = pre_score(scorers, attempt.profile, pod, rows, state, handle)
+        scores = score_nodes([i for i in scorers if i not in idle], pod, rows, state, handle)
+        summed = np.zeros(len(rows), np.int64)
+        for column in scores.values():
+            summed += column
+        return summed
+
+    def _select(self, attempt: Attempt, rows: Rows, totals: Int64) -> int:
+        return self._one_of(attempt, rows[totals == totals.max()])
+
+    def _one_of(self, attempt: Attempt, ties: Rows) -> int:
+        """One of the best rows, by chance."""
+        if attempt.detail is not None:
+            attempt.detail.winners = sorted(self.cluster.nodes.info(r).name for r in ties)
+        return int(ties[0 if len(ties) == 1 else self.choose(len(ties))])
+
+    def _confirmed(self, attempt: Attempt, row: int) -> bool:
+        """Ask the kept filters once more about the chosen row: no stale answer places a pod."""
+        shape = attempt.shape
+        assert shape is not None
+        info = self.cluster.nodes.info(row)
+        refusal = refusal_of(shape.kept_filters, attempt.pod, info, attempt.state)
+        due = self.decisions % VERIFY_EVERY == 0
+        if refusal is None and not (due and self.shapes.wrong(shape)):
+            return True
+        self.engine.counts.mismatches += 1
+        self.shapes.drop_answers(shape)
+        return False
+
+    def _assume(self, attempt: Attempt, info: NodeInfo) -> Decision:
+        """Reserve, assume, permit: from here the pod counts on its node."""
+        pod, profile, state = attempt.pod, attempt.profile, attempt.state
+        if profile.reserve or profile.permit:
+            state = CycleState(below=state)
+        self.cluster.assume(pod, info)
+        refusal = reserve(profile, pod, info.name, state)
+        waits: dict[str, float] = {}
+        if refusal is None:
+            refusal = permit(profile, pod, info.name, state, waits)
+        if refusal is None:
+            return Placed(pod, info.name, state, waits)
+        unreserve(profile, pod, info.name, state)
+        self.cluster.forget(pod.uid)
+        message = fit_message(1, count_reasons([(refusal.status.reasons, 1)]))
+        return Unplaced(pod, message, unschedulable_plugins=frozenset([refusal.plugin]))
+
+    def _candidates(self, attempt: Attempt) -> Rows:
+        """The rows of the nodes that PreFilter left."""
+        names = attempt.found.node_names
+        if names is None:
+            return np.flatnonzero(self.cluster.nodes.columns.exists)
+        known = self.cluster.nodes.rows
+        return np.array(sorted(known[n] for n in names if n in known), np.intp)
+
+    def _refused(self, attempt: Attempt) -> Decision:
+        """PreFilter said no for every node."""
+        found, pod = attempt.found, attempt.pod
+        refusal = found.refusal
+        assert refusal is not None
+        if attempt.detail is not None:
+            attempt.detail.pre_filter = Refusal(found.refused_by, refusal)
+        if found.failed:
+            message = f'running PreFilter plugin "{found.refused_by}": {refusal.message}'
+            return Unplaced(pod, message, unschedulable=False)
+        plugins = frozenset([found.refused_by] if found.refused_by else found.narrowing)
+        nodes = len(self.cluster.nodes)
+        last_word = post_filter(attempt.profile, pod, attempt.state, dict)
+        message = fit_message(nodes, {}, pre_filter=refusal.message, post_filter=last_word)
+        return Unplaced(pod, message, unschedulable_plugins=plugins)
+
+    def _unschedulable(self, attempt: Attempt) -> Decision | None:
+        """No node fits: ask the filters afresh before saying so, and put the reasons in words."""
+        shape, pod, found = attempt.shape, attempt.pod, attempt.found
+        signed = shape is not None and not attempt.profile.unsigned
+        if shape is not None and signed and (known := shape.recall()) is not None:
+            return replace(known, pod=pod)
+        rows = self._looked_at(attempt)
+        verdict = filter_nodes(attempt.filters, pod, rows, attempt.state, self.handle)
+        if verdict.passed.size:
+            assert shape is not None, f"a node fits {pod.key} at second sight"
+            self.engine.counts.mismatches += 1
+            self.shapes.drop_answers(shape)
+            return None
+        nodes = self.cluster.nodes
+        last_word = post_filter(
+            attempt.profile,
+            pod,
+            attempt.state,
+            lambda: {
+                nodes.info(row).name: refusal.status
+                for row, refusal in verdict.refusals(attempt.filters, self.handle)
+                if refusal is not None
+            },
+        )
+        decision = diagnose(
+            pod, verdict, attempt.filters, found.narrowing, len(nodes), self.handle, last_word
+        )
+        if shape is not None and signed and not attempt.profile.post_filter:
+            shape.remember(decision)
+        return decision
+
+    def _looked_at(self, attempt: Attempt) -> Rows:
+        """The candidates, and the node that was cleared for the pod."""
+        rows = self._candidates(attempt)
+        info = self.cluster.nodes.get(attempt.pod.nominated_node_name)
+        return rows if info is None or info.row in rows else np.append(rows, info.row)
+
+    def _tell(self, attempt: Attempt, detail: Detail) -> None:
+        """Write down every verdict and score of the attempt, from the answers it decides by."""
+        shape, profile = attempt.shape, attempt.profile
+        kept = {} if shape is None else {one.instance: one for one in shape.kept}
+        teller = Teller(self.cluster.nodes, self.handle, profile, attempt.pod)
+        rows = teller.filtered(
+            detail, attempt.found, attempt.filters, self._looked_at(attempt), attempt.state, kept
+        )
+        nominated = self.cluster.nodes.get(attempt.pod.nominated_node_name)
+        if nominated is None or nominated.row not in rows:
+            scoring = {i for i, one in kept.items() if one.asks_score}
+            idle = set(profile.signing) - scoring if shape is not None else set[PluginInstance]()
+            failure = None if shape is None else shape.failure
+            teller.scored(detail, rows, attempt.state, kept, idle, failure)

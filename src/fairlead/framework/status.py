@@ -1,0 +1,133 @@
+"""The outcome of asking a plugin: a value, never an exception.
+
+An exception that leaves a plugin is that plugin's bug; "this pod does not fit here" is a Status.
+The name of the plugin is not in it: the framework knows whom it asked.
+"""
+
+from enum import IntEnum
+
+
+class Code(IntEnum):
+    """kube-scheduler's status codes, in its numbering."""
+
+    SUCCESS = 0
+    ERROR = 1
+    UNSCHEDULABLE = 2
+    UNSCHEDULABLE_AND_UNRESOLVABLE = 3
+    WAIT = 4
+    SKIP = 5
+    PENDING = 6
+
+    @property
+    def rejected(self) -> bool:
+        """The plugin has looked and said no; anything else but success is trouble."""
+        return self in (
+            Code.UNSCHEDULABLE,
+            Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
+            Code.PENDING,
+        )
+
+    @property
+    def title(self) -> str:
+        """The name as kube-scheduler writes it: UnschedulableAndUnresolvable."""
+        return "".join(
+            word.capitalize() if word != "AND" else "And" for word in self.name.split("_")
+        )
+
+
+class Status:
+    """A code with the reasons that an operator will read. Immutable."""
+
+    __slots__ = ("code", "reasons", "timeout")
+
+    def __init__(self, code: Code, *reasons: str, timeout: float = 0.0) -> None:
+        self.code = code
+        self.reasons = reasons
+        self.timeout = timeout
+
+    @property
+    def message(self) -> str:
+        return ", ".join(self.reasons)
+
+    def __repr__(self) -> str:
+        return f"Status({self.code.title}, {self.message!r})"
+
+
+def unschedulable(*reasons: str) -> Status:
+    """No, but it may become yes when other pods leave: preemption may help."""
+    return Status(Code.UNSCHEDULABLE, *reasons)
+
+
+def unresolvable(*reasons: str) -> Status:
+    """No, and evicting pods would not change that."""
+    return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, *reasons)
+
+
+def error(*reasons: str) -> Status:
+    """The question could not be answered; the pod is tried again after a back-off."""
+    return Status(Code.ERROR, *reasons)
+
+
+def wait(timeout: float) -> Status:
+    """Permit: hold the pod until the handle allows or rejects it, at most this many seconds."""
+    return Status(Code.WAIT, timeout=timeout)
+
+
+SKIP = Status(Code.SKIP)
+"""PreFilter or PreScore: nothing to do for this pod, leave my Filter or Score out."""
+
+
+class PluginError(Exception):
+    """A plugin crashed or broke its contract: fails the pod at hand, and nothing else.
+
+    `where` is the file and line, in the plugin's own code if the traceback has any of it.
+    """
+
+    def __init__(self, plugin: str, point: str, what: str, where: str = "") -> None:
+        self.plugin = plugin
+        self.point = point
+        self.where = where
+        super().__init__(
+            f"plugin {plugin!r} failed in {point}: {what}" + (f" ({where})" if where else "")
+        )
+
+
+def crash(plugin: str, point: str, problem: Exception) -> PluginError:
+    """The PluginError for an exception that left a plugin."""
+    if isinstance(problem, PluginError):
+        return problem
+    if isinstance(problem, StageFailed):
+        return failed(plugin, point, str(problem))
+    trace = problem.__traceback__
+    where = ""
+    while trace is not None:
+        where = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    failure = PluginError(plugin, point, f"{type(problem).__name__}: {problem}", where)
+    failure.__cause__ = problem
+    return failure
+
+
+class StageFailed(Exception):  # noqa: N818 - a plugin says it, nothing crashed
+    """Raised by a plugin in a stage that has no Status to return, such as Score: an error in its
+    own words, which kube-scheduler's message quotes."""
+
+
+WRAPPED = {
+    "PreFilter": 'running PreFilter plugin "{}": {}',
+    "Filter": 'running "{}" filter plugin: {}',
+    "PreScore": 'running PreScore plugin "{}": {}',
+    "Score": 'running Score plugins: plugin "{}" failed with: {}',
+    "Reserve": 'running Reserve plugin "{}": {}',
+    "Permit": 'running Permit plugin "{}": {}',
+    "PreBind": 'running PreBind plugin "{}": {}',
+    "Bind": 'running Bind plugin "{}": {}',
+}
+"""How kube-scheduler quotes the error of a plugin, by extension point."""
+
+
+def failed(plugin: str, point: str, what: str) -> PluginError:
+    """The PluginError for an error that a plugin reported: nothing crashed."""
+    problem = PluginError(plugin, point, what)
+    problem.args = (WRAPPED[point].format(plugin, what),)
+    return problem

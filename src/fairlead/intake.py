@@ -1,0 +1,146 @@
+"""③ From the watch to the table and the queue: the one place that knows both.
+
+Reads: decoded nodes and pods as the watch tells them. Writes: the cluster, the queue, and
+`pending`: the newest version of each pod of ours that has no node, for whoever failed to place it
+and must look again.
+
+A list replaces what was known: objects that were not in it are gone, though nobody said so.
+"""
+
+from collections.abc import Callable, Container
+
+from fairlead.cluster.state import Cluster
+from fairlead.model.errors import DecodeError
+from fairlead.model.node import Node
+from fairlead.model.pod import Pod
+from fairlead.model.podinfo import PodInfo, PodInfos
+from fairlead.queue.events import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, NODE_ADD, NODE_DELETE
+from fairlead.queue.extraction import node_update_events, pod_update_events
+from fairlead.queue.queue import SchedulingQueue
+
+Refused = Callable[[str], None]
+"""Hears in one line of an object that cannot be read; it is left out and harms nobody else."""
+
+FINISHED = ("Succeeded", "Failed")
+
+
+class Intake:
+    """Takes in nodes and pods of all schedulers; queues those pods that are ours."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        queue: SchedulingQueue,
+        profiles: Container[str],
+        refused: Refused,
+        assumed_gone: Callable[[PodInfo], None] = lambda pod: None,
+    ) -> None:
+        self.cluster = cluster
+        self.queue = queue
+        self.profiles = profiles
+        self.pending: dict[str, PodInfo] = {}
+        self._infos = PodInfos()
+        self._refused = refused
+        self._assumed_gone = assumed_gone
+        self._listed_pods: set[str] | None = None
+        self._listed_nodes: set[str] | None = None
+
+    def set_node(self, node: Node) -> None:
+        name = node.metadata.name
+        if self._listed_nodes is not None:
+            self._listed_nodes.add(name)
+        try:
+            old = self.cluster.set_node(node)
+        except DecodeError as problem:
+            self._refused(f"node {name}: {problem}")
+            return
+        if old is None:
+            self.queue.move_all(NODE_ADD, None, node)
+            return
+        for event in node_update_events(old, node):
+            self.queue.move_all(event, old, node)
+
+    def remove_node(self, name: str) -> None:
+        info = self.cluster.nodes.get(name)
+        if info is not None:
+            self.queue.move_all(NODE_DELETE, info.node, None)
+            self.cluster.remove_node(name)
+
+    def set_pod(self, pod: Pod) -> None:
+        uid = pod.metadata.uid
+        if pod.status.phase in FINISHED:
+            self.remove_pod(uid)
+            return
+        if self._listed_pods is not None:
+            self._listed_pods.add(uid)
+        try:
+            info = self._infos.of(pod)
+        except DecodeError as problem:
+            self._refused(str(problem))
+            return
+        if info.node_name:
+            self._assigned(info)
+        elif info.scheduler_name in self.profiles:
+            self._unassigned(info)
+
+    def remove_pod(self, uid: str) -> None:
+        """The pod is gone, or has ended: its place is free at once."""
+        waiting = self.pending.pop(uid, None)
+        placed = self.cluster.placed(uid)
+        if waiting is not None:
+            self.queue.delete(waiting)
+        if placed is not None:
+            if placed.assumed:
+                self._assumed_gone(placed.pod)
+            self.cluster.remove_pod(uid)
+            self.queue.move_all(ASSIGNED_POD_DELETE, placed.pod, None)
+        elif waiting is not None and waiting.nominated_node_name:
+            self.queue.nomination_released(waiting)
+
+    def begin_pods(self) -> None:
+        """A list of all pods begins."""
+        self._listed_pods = set()
+
+    def end_pods(self) -> None:
+        """The list is whole: pods that were not in it are gone."""
+        listed, self._listed_pods = self._listed_pods, None
+        if listed is not None:
+            known = {*self.pending, *(placed.pod.uid for placed in self.cluster.pods())}
+            for uid in known - listed:
+                self.remove_pod(uid)
+
+    def begin_nodes(self) -> None:
+        self._listed_nodes = set()
+
+    def end_nodes(self) -> None:
+        listed, self._listed_nodes = self._listed_nodes, None
+        if listed is not None:
+            for name in self.cluster.nodes.rows.keys() - listed:
+                self.remove_node(name)
+
+    def _assigned(self, info: PodInfo) -> None:
+        """A pod with a node: ours, confirmed, or anybody's. It counts."""
+        waiting = self.pending.pop(info.uid, None)
+        if waiting is not None:
+            self.queue.delete(waiting)
+        known = self.cluster.placed(info.uid)
+        old = None if known is None or known.assumed else known.pod
+        self.cluster.set_pod(info)
+        if old is None:
+            self.queue.move_all(ASSIGNED_POD_ADD, None, info)
+            return
+        for event in pod_update_events(old, info):
+            self.queue.move_all(event, old, info)
+
+    def _unassigned(self, info: PodInfo) -> None:
+        """A pod of ours without a node, as far as the API server has told."""
+        old = self.pending.get(info.uid)
+        self.pending[info.uid] = info
+        if self.cluster.is_assumed(info.uid):
+            if info.deleting and (old is None or not old.deleting):
+                self._assumed_gone(info)
+            return
+        if old is None:
+            self.queue.add(info)
+        else:
+            self.queue.update(old, info)

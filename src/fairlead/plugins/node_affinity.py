@@ -1,0 +1,187 @@
+"""NodeAffinity: nodes chosen by their labels or by name, as demanded and as preferred."""
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from fairlead.cluster.changes import Aspect
+from fairlead.cluster.columns import Int64, Mask
+from fairlead.cluster.nodes import NodeInfo
+from fairlead.config.args import NodeAffinityArgs
+from fairlead.framework.depends import Depends
+from fairlead.framework.nodeset import NodeSet, Verdicts
+from fairlead.framework.normalize import default_normalize
+from fairlead.framework.stages import PreFilterResult
+from fairlead.framework.state import CycleState
+from fairlead.framework.status import SKIP, Code, Status, error, unresolvable
+from fairlead.model.podinfo import PodInfo
+from fairlead.model.selector import (
+    NAME_FIELD,
+    NodeTerm,
+    RequiredNodeAffinity,
+    Requirement,
+    WeightedTerms,
+    compile_node_selector,
+    compile_preferred,
+)
+from fairlead.model.selector import (
+    NodeAffinity as Affinity,
+)
+
+REASON = "node(s) didn't match Pod's node affinity/selector"
+REASON_ENFORCED = "node(s) didn't match scheduler-enforced node affinity"
+REASON_CONFLICT = "pod affinity terms conflict"
+REFUSAL = unresolvable(REASON)
+REFUSAL_ENFORCED = unresolvable(REASON_ENFORCED)
+
+
+class NodeAffinity:
+    name = "NodeAffinity"
+    depends = Depends(Aspect.LABELS)
+
+    def __init__(self, args: NodeAffinityArgs) -> None:
+        added = added_affinity(args)
+        required = added.required_during_scheduling_ignored_during_execution
+        preferred = added.preferred_during_scheduling_ignored_during_execution
+        self.added_required = None if required is None else compile_node_selector(required)
+        self.added_preferred: WeightedTerms = ()
+        self.scores_always = bool(preferred)
+        if preferred:
+            self.added_preferred, fault = compile_preferred(preferred)
+            assert not fault, "validated with the configuration"
+
+    def reads(self, pod: PodInfo) -> object:
+        return pod.node_selector, pod.required_node_affinity, pod.preferred_node_affinity
+
+    def pre_filter(self, pod: PodInfo, state: CycleState) -> PreFilterResult | Status | None:
+        required = pod.required_node_affinity
+        if required is None and self.added_required is None and pod.node_selector is None:
+            return SKIP
+        if required is None or not required.terms:
+            return None
+        names: set[str] = set()
+        for term in required.terms:
+            of_term = names_of(term)
+            if of_term is None:  # the terms are alternatives: this one is open to every node
+                return None
+            names |= of_term
+        return PreFilterResult(frozenset(names)) if names else unresolvable(REASON_CONFLICT)
+
+    def filter(self, pod: PodInfo, node: NodeInfo, state: CycleState) -> Status | None:
+        if self.added_required is not None and not self.added_required.matches(
+            node.labels, node.name
+        ):
+            return REFUSAL_ENFORCED
+        for key, value in pod.node_selector or ():
+            if node.labels.get(key) != value:
+                return REFUSAL
+        required = pod.required_node_affinity
+        if required is not None and not required.matches(node.labels, node.name):
+            return REFUSAL
+        return None
+
+    def filter_nodes(self, pod: PodInfo, nodes: NodeSet, state: CycleState) -> Verdicts | None:
+        passed = np.ones(nodes.size, np.bool_)
+        for key, value in pod.node_selector or ():
+            passed &= having(nodes, Requirement(key, "In", (value,)))
+        if pod.required_node_affinity is not None:
+            passed &= selected(nodes, pod.required_node_affinity)
+        refused = nodes.reject(~passed, REASON, code=Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
+        if self.added_required is None:
+            return refused
+        outside = ~selected(nodes, self.added_required)
+        enforced = nodes.reject(outside, REASON_ENFORCED, code=Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
+        return enforced.over(refused) if enforced and refused else enforced or refused
+
+    def pre_score(self, pod: PodInfo, nodes: NodeSet, state: CycleState) -> Status | None:
+        preferred = pod.preferred_node_affinity
+        if pod.preferred_node_affinity_error:
+            return error(pod.preferred_node_affinity_error)
+        return SKIP if preferred is None and not self.scores_always else None
+
+    def score(self, pod: PodInfo, node: NodeInfo, state: CycleState) -> int:
+        return sum(
+            weight
+            for weight, term in (*self.added_preferred, *(pod.preferred_node_affinity or ()))
+            if term.matches(node.labels, node.name)
+        )
+
+    def score_nodes(self, pod: PodInfo, nodes: NodeSet, state: CycleState) -> Int64 | int:
+        scores = np.zeros(nodes.size, np.int64)
+        for weight, term in (*self.added_preferred, *(pod.preferred_node_affinity or ())):
+            scores += weight * matching(nodes, term)
+        return scores
+
+    def normalize_score(self, pod: PodInfo, scores: Int64, state: CycleState) -> Int64:
+        return default_normalize(scores)
+
+
+def added_affinity(args: NodeAffinityArgs) -> Affinity:
+    """The affinity that the configuration adds to every pod's, as pods spell theirs."""
+
+    def given(value: object) -> object:
+        if isinstance(value, dict):
+            return {key: given(part) for key, part in value.items() if part is not None}
+        return [given(part) for part in value] if isinstance(value, (list, tuple)) else value
+
+    return msgspec.convert(given(msgspec.to_builtins(args.added_affinity)) or {}, Affinity)
+
+
+def names_of(term: NodeTerm) -> frozenset[str] | None:
+    """The only nodes that a term can mean, by name; None if it does not name any."""
+    named = [f.values for f in term.fields if f.key == NAME_FIELD and f.operator == "In"]
+    return frozenset.intersection(*map(frozenset, named)) if named else None
+
+
+def selected(nodes: NodeSet, affinity: RequiredNodeAffinity) -> Mask:
+    """The nodes that one of the terms matches."""
+    mask = np.zeros(nodes.size, np.bool_)
+    for term in affinity.terms:
+        mask |= matching(nodes, term)
+    return mask
+
+
+def matching(nodes: NodeSet, term: NodeTerm) -> Mask:
+    """The nodes that meet all demands of a term; one that is empty or not valid matches none."""
+    if term.faults or term.empty:
+        return np.zeros(nodes.size, np.bool_)
+    mask = np.ones(nodes.size, np.bool_)
+    for requirement in term.requirements:
+        mask &= having(nodes, requirement)
+    for field in term.fields:
+        if field.key == NAME_FIELD:
+            named = nodes.named(frozenset(field.values))
+        else:  # a field that is not known reads as empty
+            named = np.full(nodes.size, field.values[0] == "")
+        mask &= named if field.operator == "In" else ~named
+    return mask
+
+
+def having(nodes: NodeSet, requirement: Requirement) -> Mask:
+    """The nodes whose label meets one demand."""
+    values, ids = nodes.label(requirement.key)
+    match requirement.operator:
+        case "In" | "NotIn":
+            wanted = [number for v in requirement.values if (number := values.get(v))]
+            mask = among(ids, wanted)
+            return mask if requirement.operator == "In" else ~mask
+        case "Exists":
+            return ids != 0
+        case "DoesNotExist":
+            return ids == 0
+        case _:
+            key = requirement.key
+            passing = np.zeros(len(values) + 1, np.bool_)
+            for value, number in values.items():
+                passing[number] = requirement.matches({key: value})
+            return passing[ids]
+
+
+def among(ids: Sequence[int], wanted: Sequence[int]) -> Mask:
+    column = np.asarray(ids)
+    if not wanted:
+        return np.zeros(len(column), np.bool_)
+    if len(wanted) == 1:
+        return column == wanted[0]
+    return np.isin(column, wanted)

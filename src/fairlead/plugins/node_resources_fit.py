@@ -1,0 +1,172 @@
+"""NodeResourcesFit: a pod goes only where what it requests is left; where more is left, or less.
+
+The verdict of a node is computed as bits, one for each resource that is short, in both forms;
+the reasons are put together only for the nodes that refuse.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fairlead.cluster.changes import Aspect
+from fairlead.cluster.columns import Int64, Mask
+from fairlead.cluster.nodes import NodeInfo
+from fairlead.config.args import NodeResourcesFitArgs
+from fairlead.framework.depends import Depends
+from fairlead.framework.nodeset import NodeSet, Verdicts
+from fairlead.framework.stages import PreFilterResult
+from fairlead.framework.state import CycleState
+from fairlead.framework.status import Code, Status, error
+from fairlead.model.podinfo import PodInfo
+from fairlead.model.resources import Resources, is_extended
+from fairlead.plugins.scoring.allocation import Request, requests_of
+from fairlead.plugins.scoring.strategies import strategy
+
+TOO_MANY_PODS = "Too many pods"
+PRE_FILTER = "PreFilterNodeResourcesFit"
+NOT_FOUND = error(f'error reading "{PRE_FILTER}" from cycleState: not found')
+PRE_SCORE = "PreScoreNodeResourcesFit"
+
+
+class NodeResourcesFit:
+    name = "NodeResourcesFit"
+    depends = Depends(Aspect.REQUESTED, Aspect.ALLOCATABLE)
+
+    def __init__(self, args: NodeResourcesFitArgs) -> None:
+        self.ignored = frozenset(args.ignored_resources)
+        self.ignored_groups = frozenset(args.ignored_resource_groups)
+        self.weights = tuple((r.name, r.weight) for r in args.scoring_strategy.resources)
+        self.strategy = strategy(args.scoring_strategy)
+
+    def reads(self, pod: PodInfo) -> object:
+        return pod.request, pod.score_request
+
+    def pre_filter(self, pod: PodInfo, state: CycleState) -> PreFilterResult | Status | None:
+        scalars = tuple((n, q) for n, q in pod.request.scalars if q and not self.ignores(n))
+        state.write(PRE_FILTER, scalars)
+        return None
+
+    def ignores(self, resource: str) -> bool:
+        if not is_extended(resource):
+            return False
+        return resource in self.ignored or resource.split("/")[0] in self.ignored_groups
+
+    def filter(self, pod: PodInfo, node: NodeInfo, state: CycleState) -> Status | None:
+        if PRE_FILTER not in state:
+            return NOT_FOUND
+        request = pod.request
+        if (
+            node.pod_count < node.allocatable_pods
+            and request.cpu <= node.allocatable_cpu - node.requested_cpu
+            and request.memory <= node.allocatable_memory - node.requested_memory
+            and not request.ephemeral_storage
+            and not request.scalars
+        ):
+            return None
+        return shortage(request, noted(state), node)
+
+    def filter_nodes(self, pod: PodInfo, nodes: NodeSet, state: CycleState) -> Verdicts | None:
+        if PRE_FILTER not in state:
+            everywhere = np.ones(nodes.size, np.bool_)
+            return nodes.reject(everywhere, *NOT_FOUND.reasons, code=NOT_FOUND.code)
+        full = nodes.column("pod_count") >= nodes.column("allocatable_pods")
+        short: list[tuple[str, Mask]] = [(TOO_MANY_PODS, full)] if full.any() else []
+        hopeless = np.zeros(nodes.size, np.bool_)
+        for resource, amount in wanted(pod.request, noted(state)):
+            allocatable = nodes.allocatable(resource)
+            lacking = amount > allocatable - nodes.requested(resource)
+            if lacking.any():
+                short.append((f"Insufficient {resource}", lacking))
+                hopeless |= lacking & (amount > allocatable)
+        return put_together(nodes, short, hopeless) if short else None
+
+    def pre_score(self, pod: PodInfo, nodes: NodeSet, state: CycleState) -> Status | None:
+        state.write(PRE_SCORE, requests_of(pod.score_request, self.weights))
+        return None
+
+    def score(self, pod: PodInfo, node: NodeInfo, state: CycleState) -> int:
+        used: list[tuple[int, int, int]] = []
+        for resource, weight, amount in self.requested(pod, state):
+            capacity = node.allocatable(resource)
+            if capacity:
+                used.append((nonzero(node, resource) + amount, capacity, weight))
+        return self.strategy.row(used)
+
+    def score_nodes(self, pod: PodInfo, nodes: NodeSet, state: CycleState) -> Int64 | int:
+        return self.strategy.column(
+            [
+                (nonzero_column(nodes, resource) + amount, nodes.allocatable(resource), weight)
+                for resource, weight, amount in self.requested(pod, state)
+            ],
+            nodes.size,
+        )
+
+    def requested(self, pod: PodInfo, state: CycleState) -> Sequence[Request]:
+        """What pre_score left; without that stage it is computed here, as in kube-scheduler."""
+        if PRE_SCORE in state:
+            return state.read(PRE_SCORE)  # type: ignore[return-value]
+        return requests_of(pod.score_request, self.weights)
+
+
+def noted(state: CycleState) -> Sequence[tuple[str, int]]:
+    return state.read(PRE_FILTER)  # type: ignore[return-value]
+
+
+def wanted(request: Resources, scalars: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+    """The amounts to be had, in the order in which shortages are told."""
+    plain = (
+        ("cpu", request.cpu),
+        ("memory", request.memory),
+        ("ephemeral-storage", request.ephemeral_storage),
+    )
+    return [*((name, amount) for name, amount in plain if amount > 0), *scalars]
+
+
+def shortage(
+    request: Resources, scalars: Sequence[tuple[str, int]], node: NodeInfo
+) -> Status | None:
+    """Everything that the node is short of; beyond remedy if one is more than it ever has."""
+    reasons: list[str] = []
+    code = Code.UNSCHEDULABLE
+    if node.pod_count >= node.allocatable_pods:
+        reasons.append(TOO_MANY_PODS)
+    for resource, amount in wanted(request, scalars):
+        allocatable = node.allocatable(resource)
+        if amount > allocatable - node.requested(resource):
+            reasons.append(f"Insufficient {resource}")
+            if amount > allocatable:
+                code = Code.UNSCHEDULABLE_AND_UNRESOLVABLE
+    return Status(code, *reasons) if reasons else None
+
+
+def put_together(nodes: NodeSet, short: Sequence[tuple[str, Mask]], hopeless: Mask) -> Verdicts:
+    """One code and one tuple of reasons for each node, from the masks of what is short."""
+    bits = np.zeros(nodes.size, np.int64)
+    for at, (_, mask) in enumerate(short):
+        bits |= mask.astype(np.int64) << at
+    distinct, of_node = np.unique(bits, return_inverse=True)
+    ids = np.array(
+        [
+            nodes.reason_id(*(reason for at, (reason, _) in enumerate(short) if which >> at & 1))
+            for which in distinct.tolist()
+        ],
+        np.int32,
+    )
+    codes = np.where(bits != 0, np.int8(Code.UNSCHEDULABLE), np.int8(Code.SUCCESS))
+    codes[hopeless] = Code.UNSCHEDULABLE_AND_UNRESOLVABLE
+    return Verdicts(codes, ids[of_node])
+
+
+def nonzero(node: NodeInfo, resource: str) -> int:
+    """What counts as used for a score: pods that request no cpu or memory count a little."""
+    if resource == "cpu":
+        return node.nonzero_cpu
+    if resource == "memory":
+        return node.nonzero_memory
+    return node.requested(resource)
+
+
+def nonzero_column(nodes: NodeSet, resource: str) -> Int64:
+    if resource in ("cpu", "memory"):
+        return nodes.column(f"nonzero_{resource}")
+    return nodes.requested(resource)

@@ -1,0 +1,36 @@
+"""NodeUnschedulable: a cordoned node takes only pods that tolerate the cordon."""
+
+from fairlead.cluster.changes import Aspect
+from fairlead.cluster.nodes import NodeInfo
+from fairlead.framework.depends import Depends
+from fairlead.framework.nodeset import NodeSet, Verdicts
+from fairlead.framework.state import CycleState
+from fairlead.framework.status import Code, Status, unresolvable
+from fairlead.model.node import Taint
+from fairlead.model.podinfo import PodInfo
+
+REASON = "node(s) were unschedulable"
+CORDON = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
+REFUSAL = unresolvable(REASON)
+
+
+def tolerates_cordon(pod: PodInfo) -> bool:
+    return any(toleration.tolerates(CORDON) for toleration in pod.tolerations)
+
+
+class NodeUnschedulable:
+    name = "NodeUnschedulable"
+    depends = Depends(Aspect.TAINTS)
+
+    def reads(self, pod: PodInfo) -> object:
+        return pod.tolerations
+
+    def filter(self, pod: PodInfo, node: NodeInfo, state: CycleState) -> Status | None:
+        if node.unschedulable and not tolerates_cordon(pod):
+            return REFUSAL
+        return None
+
+    def filter_nodes(self, pod: PodInfo, nodes: NodeSet, state: CycleState) -> Verdicts | None:
+        if tolerates_cordon(pod):
+            return None
+        return nodes.reject(nodes.unschedulable(), REASON, code=Code.UNSCHEDULABLE_AND_UNRESOLVABLE)

@@ -1,0 +1,188 @@
+"""⑤ The scheduler: a table of contents.
+
+    intake ③ ──► queue ④ ──► cycle ⑥–⑩ ──► binding ⑪–⑭
+       ▲                                      │
+       └────────────── the watch ② ◄──────────┘
+
+`Core` is all of it that decides, without any I/O: what runs in a process, in a test, behind a
+file of cases. `Scheduler` takes pods from the queue, one decision after the other, and hands what
+came of them to whoever carries it out.
+"""
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from fairlead.clock import Clock
+from fairlead.cluster.state import Cluster
+from fairlead.config.types import KubeSchedulerConfiguration
+from fairlead.cycle.decision import Placed, Unplaced
+from fairlead.cycle.schedule_one import Choose, SchedulingCycle
+from fairlead.framework.handle import Handle
+from fairlead.framework.profile import Profile
+from fairlead.framework.status import Code, Status, crash
+from fairlead.intake import Intake
+from fairlead.model.podinfo import PodInfo
+from fairlead.profiles import build_profiles
+from fairlead.queue.entry import QueuedPodInfo
+from fairlead.queue.events import ClusterEvent, Registration
+from fairlead.queue.hints import Hints
+from fairlead.queue.queue import QueueTimes, SchedulingQueue
+
+REJECTING = frozenset(["preEnqueue", "preFilter", "filter", "reserve", "permit"])
+"""A plugin at one of these points can keep a pod waiting, so events must be able to wake it."""
+
+
+class Told(Protocol):
+    """Who hears of what goes wrong on the way, and of work to be done."""
+
+    def wake(self) -> None: ...
+
+    def refused(self, line: str) -> None: ...
+
+    def hint_failed(
+        self, plugin: str, event: ClusterEvent, pod: object, problem: Exception
+    ) -> None: ...
+
+    def assumed_gone(self, pod: PodInfo) -> None: ...
+
+
+class Quiet:
+    """Nobody listens."""
+
+    def wake(self) -> None:
+        return
+
+    def refused(self, line: str) -> None:
+        return
+
+    def hint_failed(
+        self, plugin: str, event: ClusterEvent, pod: object, problem: Exception
+    ) -> None:
+        return
+
+    def assumed_gone(self, pod: PodInfo) -> None:
+        return
+
+
+class Core:
+    """One configuration, live: cluster, profiles, queue, cycle, intake."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        configuration: KubeSchedulerConfiguration,
+        classes: Mapping[str, type],
+        clock: Clock,
+        choose: Choose,
+        told: Told | None = None,
+    ) -> None:
+        told = told or Quiet()
+        self.cluster = cluster
+        handle = Handle(cluster.nodes)
+        self.profiles = build_profiles(configuration, classes, handle)
+        self.queue = SchedulingQueue(
+            clock,
+            Hints(registrations(self.profiles), told.hint_failed),
+            pre_enqueue=self._pre_enqueue,
+            wake=told.wake,
+            sort_key=sort_key(next(iter(self.profiles.values()))),
+            times=QueueTimes(
+                float(configuration.pod_initial_backoff_seconds),
+                float(configuration.pod_max_backoff_seconds),
+            ),
+        )
+        self.cycle = SchedulingCycle(cluster, handle, choose)
+        self.intake = Intake(cluster, self.queue, self.profiles, told.refused, told.assumed_gone)
+
+    def _pre_enqueue(self, entry: QueuedPodInfo) -> tuple[str, str] | None:
+        """May the pod be tried at all? The plugin that holds it back now is asked first."""
+        plugins = self.profiles[entry.pod.scheduler_name].pre_enqueue
+        if entry.gating_plugin:
+            plugins = sorted(plugins, key=lambda each: each.name != entry.gating_plugin)
+        for instance in plugins:
+            try:
+                status: Status | None = instance.plugin.pre_enqueue(entry.pod)
+            except Exception as problem:
+                return instance.name, str(crash(instance.name, "PreEnqueue", problem))
+            if status is not None and status.code != Code.SUCCESS:
+                return instance.name, status.message
+        return None
+
+
+class Carrier(Protocol):
+    """Who carries decisions out, and may say at once that it is enough for now."""
+
+    def placed(self, profile: Profile, entry: QueuedPodInfo, decision: Placed) -> None: ...
+
+    def unplaced(self, profile: Profile, entry: QueuedPodInfo, decision: Unplaced) -> None: ...
+
+    def deleting(self, profile: Profile, entry: QueuedPodInfo) -> None: ...
+
+
+class Scheduler:
+    """Takes pods from the queue and decides them, for at most a given time at once."""
+
+    def __init__(self, core: Core, carrier: Carrier, clock: Clock) -> None:
+        self.core = core
+        self.carrier = carrier
+        self._now = clock.now
+
+    def run_for(self, seconds: float) -> bool:
+        """Decide pods until the time is over; False if the queue ran empty before."""
+        end = self._now() + seconds
+        pop = self.core.queue.pop
+        while (entry := pop()) is not None:
+            self.schedule(entry)
+            if self._now() >= end:
+                return True
+        return False
+
+    def schedule(self, entry: QueuedPodInfo) -> None:
+        """One pod, popped: decided and handed on, or dropped if there is nothing to decide."""
+        core, pod = self.core, entry.pod
+        profile = core.profiles[pod.scheduler_name]
+        if pod.deleting:
+            core.queue.done(pod.uid)
+            self.carrier.deleting(profile, entry)
+            return
+        if core.cluster.placed(pod.uid) is not None:
+            core.queue.done(pod.uid)
+            return
+        decision = core.cycle.schedule_one(profile, entry)
+        if isinstance(decision, Placed):
+            self.carrier.placed(profile, entry, decision)
+        else:
+            self.carrier.unplaced(profile, entry, decision)
+
+
+def registrations(
+    profiles: Mapping[str, Profile],
+) -> dict[str, dict[str, Sequence[Registration] | None]]:
+    """Which events each plugin wants its rejected pods to be tried again on."""
+    found: dict[str, dict[str, Sequence[Registration] | None]] = {}
+    for name, profile in profiles.items():
+        found[name] = {}
+        for instance in profile.plugins.values():
+            register: Callable[[], Sequence[Registration]] | None = getattr(
+                instance.plugin, "events_to_register", None
+            )
+            if register is not None:
+                found[name][instance.name] = register()
+            elif instance.points & REJECTING:
+                found[name][instance.name] = None
+    return found
+
+
+def sort_key(profile: Profile) -> Callable[[QueuedPodInfo], tuple[object, ...]]:
+    """The queue's order, by the QueueSort plugin of the first profile."""
+    plugin = profile.queue_sort[0].plugin
+    key = getattr(plugin, "sort_key", None)
+    if key is not None:
+        return key
+
+    def compare(first: QueuedPodInfo, second: QueuedPodInfo) -> int:
+        return -1 if plugin.less(first, second) else int(plugin.less(second, first))
+
+    wrapped = functools.cmp_to_key(compare)
+    return lambda entry: (wrapped(entry),)
