@@ -33,7 +33,7 @@ class Intake:
         queue: SchedulingQueue,
         profiles: Container[str],
         refused: Refused,
-        assumed_gone: Callable[[PodInfo], None] = lambda pod: None,
+        assumed_gone: Callable[[PodInfo], None],
     ) -> None:
         self.cluster = cluster
         self.queue = queue

@@ -1,8 +1,8 @@
 """⑤ The scheduler: a table of contents.
 
-    intake ③ ──► queue ④ ──► cycle ⑥–⑩ ──► binding ⑪–⑭
-       ▲                                      │
-       └────────────── the watch ② ◄──────────┘
+    intake ③ ──► queue ④ ──► cycle ⑥ to ⑩ ──► binding ⑪ to ⑭
+       ▲                                            │
+       └───────────────── the watch ② ◄─────────────┘
 
 `Core` is all of it that decides, without any I/O: what runs in a process, in a test, behind a
 file of cases. `Scheduler` takes pods from the queue, one decision after the other, and hands what
@@ -47,24 +47,6 @@ class Told(Protocol):
     def assumed_gone(self, pod: PodInfo) -> None: ...
 
 
-class Quiet:
-    """Nobody listens."""
-
-    def wake(self) -> None:
-        return
-
-    def refused(self, line: str) -> None:
-        return
-
-    def hint_failed(
-        self, plugin: str, event: ClusterEvent, pod: object, problem: Exception
-    ) -> None:
-        return
-
-    def assumed_gone(self, pod: PodInfo) -> None:
-        return
-
-
 class Core:
     """One configuration, live: cluster, profiles, queue, cycle, intake."""
 
@@ -75,9 +57,8 @@ class Core:
         classes: Mapping[str, type],
         clock: Clock,
         choose: Choose,
-        told: Told | None = None,
+        told: Told,
     ) -> None:
-        told = told or Quiet()
         self.cluster = cluster
         handle = Handle(cluster.nodes)
         self.profiles = build_profiles(configuration, classes, handle)
@@ -103,7 +84,7 @@ class Core:
         for instance in plugins:
             try:
                 status: Status | None = instance.plugin.pre_enqueue(entry.pod)
-            except Exception as problem:
+            except Exception as problem:  # noqa: BLE001 - any crash of a plugin is its own
                 return instance.name, str(crash(instance.name, "PreEnqueue", problem))
             if status is not None and status.code != Code.SUCCESS:
                 return instance.name, status.message

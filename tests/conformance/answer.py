@@ -34,6 +34,22 @@ class StoppedClock:
         return 0.0
 
 
+class Strict:
+    """What a case cannot make happen ends the program."""
+
+    def wake(self) -> None:
+        return
+
+    def refused(self, line: str) -> None:
+        raise AssertionError(line)
+
+    def hint_failed(self, plugin: str, event: object, pod: object, problem: Exception) -> None:
+        raise AssertionError(f"{plugin}: {problem}")
+
+    def assumed_gone(self, pod: object) -> None:
+        raise AssertionError("nothing is assumed before the pod of the case")
+
+
 def main() -> None:
     for line in sys.stdin:
         if line.strip():
@@ -67,7 +83,7 @@ def answer(case: Json) -> Json:
 
 
 def decide(configuration: KubeSchedulerConfiguration, case: Json) -> Json:
-    core = Core(Cluster(), configuration, BUILT_IN, StoppedClock(), choose=lambda ties: 0)
+    core = Core(Cluster(), configuration, BUILT_IN, StoppedClock(), lambda ties: 0, Strict())
     objects = [completed(obj) for obj in case.get("objects", [])]
     # As an API server lists them: an image has the size that its first node reported.
     objects.sort(key=lambda obj: (obj["metadata"].get("namespace", ""), obj["metadata"]["name"]))

@@ -30,9 +30,7 @@ class Code(IntEnum):
     @property
     def title(self) -> str:
         """The name as kube-scheduler writes it: UnschedulableAndUnresolvable."""
-        return "".join(
-            word.capitalize() if word != "AND" else "And" for word in self.name.split("_")
-        )
+        return "".join(word.capitalize() for word in self.name.split("_"))
 
 
 class Status:
@@ -87,9 +85,8 @@ class PluginError(Exception):
         self.plugin = plugin
         self.point = point
         self.where = where
-        super().__init__(
-            f"plugin {plugin!r} failed in {point}: {what}" + (f" ({where})" if where else "")
-        )
+        at = f" ({where})" if where else ""
+        super().__init__(f"plugin {plugin!r} failed in {point}: {what}{at}")
 
 
 def crash(plugin: str, point: str, problem: Exception) -> PluginError:

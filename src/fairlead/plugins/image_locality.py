@@ -1,4 +1,4 @@
-"""ImageLocality: prefers nodes that have the pod's images, the more the further they have spread."""
+"""ImageLocality: prefers nodes that have the pod's images, more so those that have spread."""
 
 from collections.abc import Hashable
 
