@@ -24,6 +24,14 @@ SYSTEM_CRITICAL = {"system-cluster-critical": 2_000_000_000, "system-node-critic
 def admit_pod(pod: Object, store: Store, rng: random.Random, now: float) -> None:
     """Complete a new pod in place as the default admission plugins do."""
     spec: Object = pod["spec"]
+    if spec.get("runtimeClassName"):
+        name = spec["runtimeClassName"]
+        raise _refused(pod, f'pod rejected: RuntimeClass "{name}" not found')
+    if spec.get("overhead"):
+        raise _refused(
+            pod,
+            "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead",
+        )
     _resolve_priority(pod, spec, store)
     _give_service_account(pod, spec, store, rng)
     _tolerate_failures(spec)

@@ -9,6 +9,8 @@ rules as over HTTP.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import random
 import time
 from collections.abc import Callable
@@ -16,11 +18,13 @@ from pathlib import Path
 from typing import Self
 
 from fairlead.lab.apiserver import ApiServer
+from fairlead.lab.controllers import Controllers
 from fairlead.lab.decoding import typed
 from fairlead.lab.deletion import DeleteOptions
 from fairlead.lab.forms import as_stored
 from fairlead.lab.furniture import furnish, node
 from fairlead.lab.httpserver import Listening, listen
+from fairlead.lab.kubelet import Kubelet, Timing
 from fairlead.lab.objects import Object
 from fairlead.lab.registry import Registry
 from fairlead.lab.resources import BY_KIND, Resource, resource_named
@@ -56,11 +60,12 @@ class Cluster:
         history: int = HISTORY,
         seed: int | None = None,
         now: Callable[[], float] = time.time,
+        timing: Timing | None = None,
     ) -> None:
         """A cluster with `nodes` ready nodes; it listens once it is entered.
 
         `history` is the number of events that each resource remembers for watches; `seed` fixes
-        names and uids.
+        names and uids; `timing` says how long pods take on the nodes.
         """
         self._host = host
         self._port = port
@@ -68,17 +73,28 @@ class Cluster:
         self.store = Store(history)
         self.registry = Registry(self.store, now, random.Random(seed))
         self.api = ApiServer(self.registry)
+        self.controllers = Controllers(self.registry)
+        self.kubelet = Kubelet(self.registry, timing)
+        self._working: asyncio.Task[None] | None = None
         furnish(self.registry)
         for number in range(1, nodes + 1):
-            self.create(node(f"node-{number}", number))
+            self.create(node(f"node-{number}", number, now=now()))
 
     async def __aenter__(self) -> Self:
-        """Listen."""
+        """Listen, and let nodes and controllers work."""
         self._listening = await listen(self.api, self._host, self._port)
+        self.kubelet.start()
+        self._working = asyncio.create_task(self.controllers.run(), name="lab controllers")
         return self
 
     async def __aexit__(self, *_: object) -> None:
         """Stop; the objects stay readable."""
+        self.kubelet.stop()
+        if self._working is not None:
+            self._working.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._working
+            self._working = None
         if self._listening is not None:
             await self._listening.close()
             self._listening = None

@@ -16,6 +16,7 @@ import msgspec
 import yaml
 
 from fairlead.lab.objects import Object, seconds_of
+from fairlead.lab.resources import BY_KIND
 from fairlead.lab.schema import Field, Type, schema
 from fairlead.lab.status import ApiError, bad_request, failure
 
@@ -69,8 +70,7 @@ class Decoder(msgspec.Struct):
                 continue
             field = fields.get(name)
             if field is None:
-                if not (path == "" and name in ("kind", "apiVersion")):
-                    self.unknown.append(f"{spot}{name}")
+                self.unknown.append(f"{spot}{name}")
                 continue
             where = f"{struct}.{path}{name}"
             taken = self._field(item, field, where, f"{path}{name}", f"{spot}{name}")
@@ -157,11 +157,9 @@ def _integer(word: str) -> Callable[[Any, str], int]:
     return read
 
 
-def _quantity(item: Any, where: str) -> str:
+def _quantity(item: Any, _: str) -> str:
     text = str(item) if isinstance(item, int | float) and not isinstance(item, bool) else item
-    if not isinstance(text, str):
-        raise _unmarshal(item, where, "string")
-    if QUANTITY.fullmatch(text) is None:
+    if not isinstance(text, str) or QUANTITY.fullmatch(text) is None:
         raise _Mismatch(QUANTITY_WORDS)
     return text
 
@@ -239,7 +237,8 @@ def unsupported_media() -> ApiError:
         415,
         "UnsupportedMediaType",
         "the body of the request was in an unknown format - accepted media types include: "
-        "application/json, application/yaml",
+        "application/json, application/yaml (the embedded cluster reads no protobuf; "
+        "`kubectl apply -f` sends JSON)",
     )
 
 
@@ -248,10 +247,16 @@ def typed(value: Object, group: str, version: str, kind: str, strict: bool = Fal
     api_version = f"{group}/{version}" if group else version
     found_kind, found_version = value.get("kind") or kind, value.get("apiVersion") or api_version
     if (found_kind, found_version) != (kind, api_version):
+        said = f'{found_kind} in version "{found_version}" cannot be handled as a {kind}: '
+        if (found_version, found_kind) not in BY_KIND:
+            raise bad_request(
+                f'{said}no kind "{found_kind}" is registered for version "{found_version}" in '
+                'scheme "pkg/runtime/scheme.go:111"'
+            )
+        internal = group.partition(".")[0] or "core"
         raise bad_request(
-            f'{found_kind} in version "{found_version.rsplit("/", 1)[-1]}" cannot be handled as a '
-            f"{kind}: converting ({found_version}.{found_kind}) to ({api_version}.{kind}): "
-            "unknown conversion"
+            f"{said}converting ({found_version.rsplit('/', 1)[-1]}.{found_kind}) to "
+            f"({internal}.{kind}): unknown conversion"
         )
     return retyped(value, group, version, kind, strict)
 
@@ -262,8 +267,9 @@ def retyped(value: Object, group: str, version: str, kind: str, strict: bool = F
     assert fields is not None, kind
     decoder = Decoder(kind, version, [])
     said = f'{kind} in version "{version}" cannot be handled as a {kind}: '
+    bare = {key: each for key, each in value.items() if key not in ("kind", "apiVersion")}
     try:
-        result = decoder.object(value, fields, kind)
+        result = decoder.object(bare, fields, kind)
     except _Mismatch as problem:
         raise bad_request(f"{said}{problem}") from None
     except RecursionError:

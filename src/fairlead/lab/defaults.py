@@ -21,7 +21,7 @@ def set_defaults(stored_as: str, value: Object) -> None:
 
 def _fill(value: Object, /, **defaults: object) -> None:
     for name, default in defaults.items():
-        if value.get(name) is None:
+        if value.get(name) in (None, ""):
             value[name] = default
 
 
@@ -35,6 +35,8 @@ def pod_spec_defaults(spec: Object) -> None:
         securityContext={},
         schedulerName="default-scheduler",
     )
+    if spec["terminationGracePeriodSeconds"] < 0:
+        spec["terminationGracePeriodSeconds"] = 1
     if spec.get("serviceAccountName"):
         _fill(spec, serviceAccount=spec["serviceAccountName"])
     elif spec.get("serviceAccount"):

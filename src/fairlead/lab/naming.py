@@ -26,6 +26,12 @@ QUALIFIED_WORDS = (
     "with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for "
     "validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
 )
+LABEL_KEY_WORDS = (
+    "a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start "
+    "and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex "
+    "used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS "
+    "subdomain prefix and '/' (e.g. 'example.com/MyName')"
+)
 LABEL_VALUE_WORDS = (
     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
     "and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or "
@@ -60,11 +66,16 @@ def label_errors(field: str, labels: dict[str, str]) -> list[FieldError]:
 
 def key_errors(field: str, key: str) -> list[FieldError]:
     """A qualified name: an optional DNS prefix and a name."""
+    if key.count("/") > 1:
+        return [invalid_value(field, key, LABEL_KEY_WORDS)]
     prefix, slash, name = key.rpartition("/")
     if slash and (not prefix or SUBDOMAIN.fullmatch(prefix) is None):
         return [invalid_value(field, key, f"prefix part {SUBDOMAIN_WORDS}")]
     if not name:
-        return [invalid_value(field, key, "name part must be non-empty")]
+        return [
+            invalid_value(field, key, "name part must be non-empty"),
+            invalid_value(field, key, QUALIFIED_WORDS),
+        ]
     if len(name) > 63:
         return [invalid_value(field, key, "name part must be no more than 63 bytes")]
     if QUALIFIED.fullmatch(name) is None:

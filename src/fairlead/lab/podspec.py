@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fairlead.lab.constraints import constraint_errors
 from fairlead.lab.decoding import amount
 from fairlead.lab.naming import key_errors, label_errors, name_errors
 from fairlead.lab.objects import Object
@@ -14,13 +15,14 @@ from fairlead.lab.status import (
     unsupported,
 )
 
+DNS_POLICIES = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"]
+STANDARD_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 POD_UPDATE_WORDS = (
     "pod updates may not change fields other than `spec.containers[*].image`,"
     "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only "
     "additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set "
     "to 1 if it was previously negative)"
 )
-EFFECTS = ["NoExecute", "NoSchedule", "PreferNoSchedule"]
 
 
 def pod_spec_errors(spec: Object, field: str) -> list[FieldError]:
@@ -42,13 +44,55 @@ def pod_spec_errors(spec: Object, field: str) -> list[FieldError]:
             unsupported(
                 f"{field}.restartPolicy",
                 spec.get("restartPolicy"),
-                ["Always", "Never", "OnFailure"],
+                ["Always", "OnFailure", "Never"],
             )
         )
-    for index, toleration in enumerate(spec.get("tolerations") or []):
-        errors += _toleration_errors(toleration, f"{field}.tolerations[{index}]")
+    errors += _scalar_errors(spec, field)
+    errors += constraint_errors(spec, field)
+    errors += _host_port_errors(spec, field)
     errors += label_errors(f"{field}.nodeSelector", spec.get("nodeSelector") or {})
     errors += _volume_errors(spec, field)
+    return errors
+
+
+def _scalar_errors(spec: Object, field: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if spec.get("dnsPolicy") not in DNS_POLICIES:
+        errors.append(unsupported(f"{field}.dnsPolicy", spec.get("dnsPolicy"), DNS_POLICIES))
+    if spec.get("nodeName"):
+        errors += name_errors(f"{field}.nodeName", spec["nodeName"], label=False)
+    if "activeDeadlineSeconds" in spec and not 0 < spec["activeDeadlineSeconds"] < 2**31:
+        words = "must be between 1 and 2147483647, inclusive"
+        where = f"{field}.activeDeadlineSeconds"
+        errors.append(invalid_value(where, spec["activeDeadlineSeconds"], words))
+    for index, claim in enumerate(spec.get("resourceClaims") or []):
+        sources = [claim.get("resourceClaimName"), claim.get("resourceClaimTemplateName")]
+        if sum(1 for each in sources if each) != 1:
+            words = (
+                "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
+                if not any(sources)
+                else "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be "
+                "specified"
+            )
+            shown = {
+                "Name": claim.get("name", ""),
+                "ResourceClaimName": sources[0],
+                "ResourceClaimTemplateName": sources[1],
+            }
+            errors.append(invalid_value(f"{field}.resourceClaims[{index}]", shown, words))
+    return errors
+
+
+def _host_port_errors(spec: Object, field: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for index, container in enumerate(spec.get("containers") or []):
+        for spot, port in enumerate(container.get("ports") or []):
+            if not spec.get("hostNetwork"):
+                continue
+            if port.get("hostPort") and port["hostPort"] != port.get("containerPort"):
+                where = f"{field}.containers[{index}].ports[{spot}].hostPort"
+                words = "must match `containerPort` when `hostNetwork` is true"
+                errors.append(invalid_value(where, port["hostPort"], words))
     return errors
 
 
@@ -105,57 +149,41 @@ def _resource_errors(resources: Object, field: str) -> list[FieldError]:
     limits: dict[str, str] = resources.get("limits") or {}
     requests: dict[str, str] = resources.get("requests") or {}
     for part, amounts in (("limits", limits), ("requests", requests)):
-        for name, text in amounts.items():
-            where = f"{field}.{part}.{name}" if "/" not in name else f"{field}.{part}[{name}]"
+        for name, text in sorted(amounts.items()):
+            where = f"{field}.{part}[{name}]"
+            errors += _resource_name_errors(where, name)
             if amount(text) < 0:
                 errors.append(invalid_value(where, text, "must be greater than or equal to 0"))
-    for name, text in requests.items():
-        if name in limits and amount(text) > amount(limits[name]):
-            errors.append(
-                invalid_value(
-                    f"{field}.requests",
-                    text,
-                    f"must be less than or equal to {name} limit of {limits[name]}",
-                )
-            )
+            elif _is_extended(name) and amount(text) % 1:
+                errors.append(invalid_value(where, text, "must be an integer"))
+    for name, text in sorted(requests.items()):
+        if name in limits and _is_extended(name) and amount(text) != amount(limits[name]):
+            words = f"must be equal to {name} limit of {limits[name]}"
+            errors.append(invalid_value(f"{field}.requests", text, words))
+        elif name in limits and amount(text) > amount(limits[name]):
+            words = f"must be less than or equal to {name} limit of {limits[name]}"
+            errors.append(invalid_value(f"{field}.requests", text, words))
+        elif name not in limits and _is_extended(name):
+            words = "Limit must be set for non overcommitable resources"
+            errors.append(required(f"{field}.limits", words))
     return errors
 
 
-def _toleration_errors(toleration: Object, field: str) -> list[FieldError]:
-    errors: list[FieldError] = []
-    key, operator = toleration.get("key", ""), toleration.get("operator") or "Equal"
-    if key:
-        errors += key_errors(f"{field}.key", key)
-    elif operator != "Exists":
-        errors.append(
-            invalid_value(
-                f"{field}.operator",
-                operator,
-                'operator must be Exists when `key` is empty, which means "match all values and '
-                'all keys"',
-            )
-        )
-    if operator not in ("Equal", "Exists", "Lt", "Gt"):
-        errors.append(unsupported(f"{field}.operator", operator, ["Equal", "Exists"]))
-    if operator == "Exists" and toleration.get("value"):
-        errors.append(
-            invalid_value(
-                f"{field}.operator",
-                toleration["value"],
-                "value must be empty when `operator` is 'Exists'",
-            )
-        )
-    if toleration.get("effect") and toleration["effect"] not in EFFECTS:
-        errors.append(unsupported(f"{field}.effect", toleration["effect"], EFFECTS))
-    if "tolerationSeconds" in toleration and toleration.get("effect") != "NoExecute":
-        errors.append(
-            invalid_value(
-                f"{field}.effect",
-                toleration.get("effect", ""),
-                "effect must be 'NoExecute' when `tolerationSeconds` is set",
-            )
-        )
-    return errors
+def _resource_name_errors(field: str, name: str) -> list[FieldError]:
+    if "/" in name:
+        return key_errors(field, name)
+    if name in STANDARD_RESOURCES or name.startswith("hugepages-"):
+        return []
+    return [
+        invalid_value(field, name, "must be a standard resource type or fully qualified"),
+        invalid_value(field, name, "must be a standard resource for containers"),
+    ]
+
+
+def _is_extended(name: str) -> bool:
+    if name.startswith("hugepages-"):
+        return True
+    return "/" in name and not name.rpartition("/")[0].endswith("kubernetes.io")
 
 
 def pod_update_errors(spec: Object, old: Object) -> list[FieldError]:

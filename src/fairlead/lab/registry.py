@@ -70,7 +70,7 @@ class Registry:
         self, resource: Resource, namespace: str, value: Object, dry_run: bool = False
     ) -> Entry:
         """Complete, validate and store a new object; `value` is consumed."""
-        metadata = self._metadata_for_create(resource, namespace, value)
+        metadata = self._metadata_for_create(resource, namespace, value, dry_run)
         self._namespace_must_take(resource, namespace)
         set_defaults(resource.stored_as, value)
         self._prepare_create(resource, value)
@@ -87,7 +87,9 @@ class Registry:
             self._furnish(name)
         return entry
 
-    def _metadata_for_create(self, resource: Resource, namespace: str, value: Object) -> Object:
+    def _metadata_for_create(
+        self, resource: Resource, namespace: str, value: Object, dry_run: bool
+    ) -> Object:
         metadata: Object = value.setdefault("metadata", {})
         if resource.namespaced:
             given = metadata.setdefault("namespace", namespace)
@@ -101,7 +103,7 @@ class Registry:
                 "the namespace of the provided object does not match the namespace sent on "
                 "the request"
             )
-        if metadata.get("resourceVersion"):
+        if metadata.get("resourceVersion") and not dry_run:
             raise failure(
                 500, "InternalError", "resourceVersion should not be set on objects to be created"
             )

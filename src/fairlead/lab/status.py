@@ -66,7 +66,7 @@ def invalid_value(field: str, value: object, detail: str) -> FieldError:
 
 def unsupported(field: str, value: object, supported: list[str]) -> FieldError:
     """A value is none of those that the field knows."""
-    names = ", ".join(f'"{each}"' for each in sorted(supported))
+    names = ", ".join(f'"{each}"' for each in supported)
     return FieldError("Unsupported value", field, value, f"supported values: {names}")
 
 
@@ -139,7 +139,7 @@ def invalid_kind(group: str, kind: str, name: str, errors: list[FieldError]) -> 
     texts = list(dict.fromkeys(f"{each.field}: {each.body}" for each in errors))
     joined = texts[0] if len(texts) == 1 else "[" + ", ".join(texts) + "]"
     subject = f"{kind}.{group}" if group else kind
-    details: Object = {"name": name}
+    details: Object = {"name": name} if name else {}
     if group:
         details["group"] = group
     details["kind"] = kind

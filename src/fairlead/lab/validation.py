@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from fairlead.lab.constraints import EFFECTS
 from fairlead.lab.naming import key_errors, label_errors, name_errors
 from fairlead.lab.objects import Object, nested
-from fairlead.lab.podspec import EFFECTS, pod_spec_errors, pod_update_errors
+from fairlead.lab.podspec import pod_spec_errors, pod_update_errors
 from fairlead.lab.resources import Resource
 from fairlead.lab.status import (
     FieldError,
@@ -18,6 +19,13 @@ from fairlead.lab.status import (
     unsupported,
 )
 
+OWNER_PARTS = {
+    "apiVersion": "version must not be empty",
+    "kind": "must not be empty",
+    "name": "must not be empty",
+    "uid": "must not be empty",
+}
+STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
 LABEL_NAMED = ("namespaces", "services")
 
 
@@ -51,11 +59,14 @@ def metadata_errors(resource: Resource, metadata: Object) -> list[FieldError]:
     errors += label_errors("metadata.labels", metadata.get("labels") or {})
     for key in metadata.get("annotations") or {}:
         errors += key_errors("metadata.annotations", key.lower())
-    for index, owner in enumerate(metadata.get("ownerReferences") or []):
-        field = f"metadata.ownerReferences[{index}]"
-        for part in ("apiVersion", "kind", "name", "uid"):
+    for owner in metadata.get("ownerReferences") or []:
+        for part, words in OWNER_PARTS.items():
             if not owner.get(part):
-                errors.append(invalid_value(f"{field}.{part}", "", f"{part} must not be empty"))
+                errors.append(invalid_value(f"metadata.ownerReferences.{part}", "", words))
+    for index, finalizer in enumerate(metadata.get("finalizers") or []):
+        if "/" not in finalizer and finalizer not in STANDARD_FINALIZERS:
+            words = "name is neither a standard finalizer name nor is it fully qualified"
+            errors.append(invalid_value(f"metadata.finalizers[{index}]", finalizer, words))
     return errors
 
 
