@@ -172,6 +172,8 @@ def _hint(problem: Problem) -> str:
     meant = nearest(problem.given, problem.known) if problem.given else ""
     if meant:
         return f' (did you mean "{meant}"?)'
+    if problem.given and problem.message.endswith("does not exist"):
+        return " (if it is a plugin of your own: --plugin-dir DIR makes it known)"
     if "cannot unmarshal bool" in problem.message and problem.message.endswith("type string"):
         return " (YAML reads yes, no, on, off, y and n as true or false: put it in quotes)"
     if "cannot unmarshal number" in problem.message and problem.message.endswith("type string"):

@@ -8,7 +8,7 @@ from typing import Final
 from fairlead.config.document import Member, Node
 from fairlead.config.golang import quote
 
-MAX_DEPTH: Final = 200
+MAX_DEPTH: Final = 120
 """Nesting beyond this is refused; Go's own limit is 10,000, more than Python's stack can hold."""
 
 _SPACE: Final = b" \t\r\n"

@@ -25,7 +25,6 @@ from fairlead.config.release import RELEASE_1_36, Release
 from fairlead.config.types import API_VERSION, KIND, KubeSchedulerConfiguration, PluginConfig
 from fairlead.config.validation import validate
 from fairlead.config.yaml_scalars import YAMLError
-from fairlead.config.yaml_text import read_yaml
 
 _GROUP: Final = "kubescheduler.config.k8s.io"
 _STRICT: Final = "strict decoding error: "
@@ -87,7 +86,7 @@ def read_file(path: str | Path) -> bytes:
 
 def examine(text: str | bytes, release: Release = RELEASE_1_36) -> Examination:
     """The configuration of the text and everything that is wrong with it."""
-    data = text.encode() if isinstance(text, str) else text
+    data = text.encode(errors="surrogatepass") if isinstance(text, str) else text
     try:
         root, doubled = _read(data)
         kind = _kind_of(root, None, data.decode("utf-8", "replace"), release)
@@ -121,6 +120,9 @@ def _read(data: bytes) -> tuple[Node, list[Problem]]:
         except JSONError as error:
             text = f"couldn't get version/kind; json parse error: {error}"
             raise ConfigError(text, [Problem(text, line=error.line)]) from None
+    # Imported here: JSON needs no YAML parser, and a command's help needs neither.
+    from fairlead.config.yaml_text import read_yaml
+
     try:
         document = read_yaml(data)
     except YAMLError as error:

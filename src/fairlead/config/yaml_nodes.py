@@ -13,7 +13,7 @@ from yaml.scanner import ScannerError
 
 from fairlead.config.yaml_scalars import YAMLError
 
-MAX_DEPTH: Final = 200
+MAX_DEPTH: Final = 120
 """Nesting beyond this is refused, before Python's stack ends."""
 
 

@@ -16,7 +16,7 @@ import msgspec
 
 from fairlead.config.document import Member, Node
 from fairlead.config.golang import MAX_INT64, format_float
-from fairlead.config.yaml_nodes import YamlNode, parse
+from fairlead.config.yaml_nodes import MAX_DEPTH, YamlNode, parse
 from fairlead.config.yaml_scalars import (
     BINARY,
     MERGE,
@@ -78,9 +78,22 @@ class _Decoder:
         self._open: set[int] = set()
         self._decoded = 0
         self._aliased = 0
-        self._depth = 0
+        self._aliases = 0
+        self._level = 0
 
     def value(self, node: YamlNode) -> _Value:
+        self._enter(node)
+        value = self._value(node)
+        self._level -= 1
+        return value
+
+    def _enter(self, node: YamlNode) -> None:
+        """Refuses nesting that Python's stack would not survive: aliases nest without end."""
+        self._level += 1
+        if self._level > MAX_DEPTH:
+            raise YAMLError(f"yaml: exceeded max depth of {MAX_DEPTH}", node.line)
+
+    def _value(self, node: YamlNode) -> _Value:
         self._count()
         if node.kind == "alias":
             return self._alias(node, None)
@@ -93,7 +106,7 @@ class _Decoder:
     def _count(self) -> None:
         """Refuses texts that blow up by aliases of aliases."""
         self._decoded += 1
-        if self._depth:
+        if self._aliases:
             self._aliased += 1
         if self._aliased > 100 and self._decoded > 1000:  # noqa: SIM102
             if self._aliased / self._decoded > _allowed_ratio(self._decoded):
@@ -104,13 +117,15 @@ class _Decoder:
             raise YAMLError(f"yaml: anchor '{node.value}' value contains itself", node.line)
         assert node.target is not None
         self._open.add(id(node))
-        self._depth += 1
+        self._enter(node)
+        self._aliases += 1
         if into is None:
             value = self.value(node.target)
         else:
             self._count()
             value = self._mapping(node.target, into)
-        self._depth -= 1
+        self._aliases -= 1
+        self._level -= 1
         self._open.discard(id(node))
         return value
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
@@ -175,6 +176,20 @@ def test_deep_nesting_is_refused() -> None:
         read_yaml(b"[" * 5000)
     with pytest.raises(JSONError, match="exceeded max depth"):
         read_json(b"[" * 5000)
+
+
+def test_nesting_by_aliases_is_refused() -> None:
+    lists = "a0: &a0 [x]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}]\n" for i in range(1, 900))
+    maps = "a0: &a0 {x: 1}\n" + "".join(f"a{i}: &a{i} {{<<: *a{i - 1}}}\n" for i in range(1, 900))
+    for text in (lists, maps):
+        with pytest.raises(YAMLError, match=r"exceeded max depth|excessive aliasing"):
+            read_yaml(text.encode())
+
+
+@pytest.mark.parametrize("read", [read_json, lambda data: read_yaml(data).root])
+def test_what_is_less_deep_is_read(read: Callable[[bytes], Node]) -> None:
+    text = "[" * 100 + "]" * 100
+    assert to_json(read(text.encode())) == text
 
 
 def test_values_know_their_lines() -> None:
