@@ -127,7 +127,6 @@ class Facts:
         self._affinities: dict[bytes, CompiledAffinity] = {b"": NO_AFFINITY}
         self._containers: dict[tuple[object, ...], Containers] = {}
         self._held: dict[tuple[object, ...], Held] = {}
-        self._images: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def raw(self, part: Raw) -> bytes:
         """The bytes themselves, one object for all that are equal; b"" if absent."""

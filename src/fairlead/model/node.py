@@ -1,5 +1,7 @@
 """A node, as far as a scheduler reads it."""
 
+from functools import cached_property
+
 from msgspec import Struct
 
 from fairlead.model.meta import Int64, ObjectMeta
@@ -59,9 +61,9 @@ class Node(Struct, rename="camel", frozen=True, dict=True):
 
         Raises DecodeError for a quantity that cannot be read.
         """
-        found = self.__dict__.get("allocatable")
-        if found is None:
-            amounts = quantities(self.status.allocatable)
-            pods = amounts[PODS].value() if PODS in amounts else 0
-            found = self.__dict__["allocatable"] = (resources_of(amounts), pods)
-        return found
+        return self._allocatable
+
+    @cached_property
+    def _allocatable(self) -> tuple[Resources, int]:
+        amounts = quantities(self.status.allocatable)
+        return resources_of(amounts), amounts[PODS].value() if PODS in amounts else 0
