@@ -64,9 +64,24 @@ def config() -> None:
 
 
 def known_plugins(plugin_dir: Path | None) -> Points:
-    """The extension points of every plugin that a configuration may name."""
-    del plugin_dir
-    return RELEASE_1_36.catalogue
+    """The extension points of every plugin that a configuration may name.
+
+    The files of the folder are run, as the scheduler would run them; one that cannot be is an
+    error of the command, not of the configuration.
+    """
+    built_in = RELEASE_1_36.catalogue
+    if plugin_dir is None:
+        return built_in
+    from fairlead.extensions.folder import PluginLoadError, plugin_points
+
+    try:
+        own = plugin_points(plugin_dir)
+    except PluginLoadError as error:
+        raise click.ClickException(str(error)) from None
+    for name in own.keys() & built_in.keys():
+        words = f"plugin {name!r} is built in already; give it another name"
+        raise click.ClickException(f"{plugin_dir}: {words}")
+    return {**built_in, **own}
 
 
 def _common(callback: _Callback) -> _Callback:
@@ -96,7 +111,7 @@ def check(file: Path, plugin_dir: Path | None, output: str) -> None:
     \b
     Exit status:
       0  the file is right: prints "ok" (warnings go to standard error)
-      1  a scheduler would not start with it, or it cannot be read
+      1  a scheduler would not start with it, or it (or a plugin) cannot be read
       2  the command line is wrong
 
     \b

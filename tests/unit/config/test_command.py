@@ -199,6 +199,46 @@ def test_show_refuses_what_does_not_start(file: Path) -> None:
     assert result.stderr.splitlines()[1] == f"All of its faults: fairlead config check {file}"
 
 
+OWN = """\
+class Blink:
+    name = "Blink"
+
+    def score(self, state, pod, node):
+        return 0
+"""
+
+
+def test_own_plugins_are_known_by_their_folder(file: Path, tmp_path: Path) -> None:
+    file.write_text(HEAD + "profiles: [{plugins: {score: {enabled: [{name: Blink, weight: 3}]}}}]")
+    folder = tmp_path / "plugins"
+    folder.mkdir()
+    (folder / "blink.py").write_text(OWN)
+    without = call("check", file)
+    assert without.exit_code == 1
+    assert "--plugin-dir DIR makes it known" in without.stdout
+    assert call("check", file, "--plugin-dir", folder).stdout == "ok\n"
+    shown = call("show", file, "--plugin-dir", folder).stdout
+    assert "\nscore             Blink                             3\n" in shown + "\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("def broken(:\n", "blink.py:1: SyntaxError"),
+        (OWN.replace('"Blink"', '"NodeName"'), "plugin 'NodeName' is built in already"),
+    ],
+)
+def test_a_folder_that_is_of_no_use(file: Path, tmp_path: Path, source: str, words: str) -> None:
+    file.write_text(HEAD)
+    folder = tmp_path / "plugins"
+    folder.mkdir()
+    (folder / "blink.py").write_text(source)
+    result = call("check", file, "--plugin-dir", folder)
+    assert result.exit_code == 1
+    assert words in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
 KUBECONFIG = "stat /etc/srv/kubernetes/kube-scheduler/kubeconfig: no such file or directory"
 BUILDING = "initializing profiles: creating profile for scheduler name"
 
