@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -182,10 +184,9 @@ def test_show_is_a_table(file: Path) -> None:
 
 
 @pytest.mark.parametrize(("output", "read"), [("json", json.loads), ("yaml", yaml.safe_load)])
-def test_show_for_programs(file: Path, output: str, read: object) -> None:
+def test_show_for_programs(file: Path, output: str, read: Callable[[str], Any]) -> None:
     file.write_text(HEAD)
     result = call("show", file, "-o", output)
-    assert callable(read)
     shown = read(result.stdout)["default-scheduler"]
     assert shown["queueSort"] == [{"name": "PrioritySort"}]
     assert shown["score"][0] == {"name": "TaintToleration", "weight": 3}

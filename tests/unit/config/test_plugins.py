@@ -181,8 +181,8 @@ def test_arguments_of_others_are_not_looked_at() -> None:
 
 
 def test_profiles_share_one_queue_sort() -> None:
-    one = {"schedulerName": "a", "plugins": {"multiPoint": disabled("PrioritySort")}}
-    one["plugins"]["multiPoint"] |= enabled("Sort")
+    sorts = disabled("PrioritySort") | enabled("Sort")
+    one = {"schedulerName": "a", "plugins": {"multiPoint": sorts}}
     assert refusal(one, {"schedulerName": "b"}) == (
         'initializing profiles: different queue sort plugins for profile "b":'
         ' "PrioritySort", first: "Sort"'
