@@ -334,25 +334,19 @@ class SchedulingQueue:
         """Try again what has been unschedulable for longer than anybody should be.
 
         Hints are not asked, back-off counts. Gated pods stay, unless their plugin registered
-        everything there is.
+        everything there is. Pods in flight hear of it even if none but gated ones are overdue, as
+        in kube-scheduler.
         """
         oldest = self._clock.now() - self._max_in_unschedulable
-        overdue = [
-            entry
-            for group in self._places.waiting.groups()
-            if self._reaches(group.rejection.gating_plugin, UNSCHEDULABLE_TIMEOUT)
-            for entry in group.entries.values()
-            if entry.timestamp < oldest
-        ]
+        overdue = [entry for entry in self._places.waiting if entry.timestamp < oldest]
         if not overdue:
             return
-        moved = False
+        label, moved = UNSCHEDULABLE_TIMEOUT.label, False
         for entry in overdue:
-            entry.was_flushed_from_unschedulable = True
-            self._places.waiting.remove(entry)
-            moved |= self._places.requeue(
-                entry, Strategy.AFTER_BACKOFF, UNSCHEDULABLE_TIMEOUT.label
-            )
+            if self._reaches(entry.gating_plugin, UNSCHEDULABLE_TIMEOUT):
+                entry.was_flushed_from_unschedulable = True
+                self._places.waiting.remove(entry)
+                moved |= self._places.requeue(entry, Strategy.AFTER_BACKOFF, label)
         self._in_flight.record(UNSCHEDULABLE_TIMEOUT, None, None)
         if moved:
             self._wake()

@@ -119,7 +119,7 @@ def test_lines_of_libraries_come_in_the_same_form_from_warnings_on() -> None:
     except OSError:
         library.exception("and this")
     first, second = stream.getvalue().splitlines()
-    assert LINE.match(first).groups() == ("W", "aiohttp.client", '"this 1"')  # type: ignore[union-attr]
+    assert LINE.match(first).groups() == ("W", "aiohttp.client", '"this 1"')
     assert '"and this" err="gone" stacktrace="Traceback' in second
 
 
