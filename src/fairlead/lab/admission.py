@@ -18,6 +18,10 @@ STORAGE_CLASSES = BY_PATH["storage.k8s.io", "v1", "storageclasses"]
 TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105 - a mount path
 DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 TOLERATED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+PROTECTION = {
+    "persistentvolumeclaims": "kubernetes.io/pvc-protection",
+    "persistentvolumes": "kubernetes.io/pv-protection",
+}
 SYSTEM_CRITICAL = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 
 
@@ -34,7 +38,7 @@ def admit_pod(pod: Object, store: Store, rng: random.Random, now: float) -> None
         )
     _resolve_priority(pod, spec, store)
     _give_service_account(pod, spec, store, rng)
-    _tolerate_failures(spec)
+    tolerate_failures(spec)
     _merge_label_keys(pod, spec)
     status: Object = {"phase": "Pending", "qosClass": quality(spec)}
     if spec.get("schedulingGates"):
@@ -167,7 +171,8 @@ def _token_volume() -> Object:
     }
 
 
-def _tolerate_failures(spec: Object) -> None:
+def tolerate_failures(spec: Object) -> None:
+    """Let a pod stay five minutes on a node that fails, unless it says otherwise."""
     tolerations: list[Object] = [*spec.get("tolerations", ())]
     for key in TOLERATED:
         if not any(
@@ -246,12 +251,15 @@ def select_by_controller_uid(job: Object) -> None:
     uid, name = job["metadata"]["uid"], job["metadata"]["name"]
     template: Object = spec["template"].setdefault("metadata", {})
     labels: dict[str, str] = template.setdefault("labels", {})
+    bare = not nested(job, "metadata", "labels")
     labels |= {
         "batch.kubernetes.io/controller-uid": uid,
         "batch.kubernetes.io/job-name": name,
         "controller-uid": uid,
         "job-name": name,
     }
+    if bare:
+        job["metadata"]["labels"] = dict(labels)
     spec["selector"] = {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
 
 
@@ -266,3 +274,10 @@ def give_cluster_ip(service: Object, store: Store) -> None:
         number = next(n for n in range(1, 2**16 - 1) if f"10.0.{n >> 8}.{n & 255}" not in taken)
         spec["clusterIP"] = f"10.0.{number >> 8}.{number & 255}"
     spec["clusterIPs"] = [spec["clusterIP"]]
+
+
+def protect(stored_as: str, value: Object) -> None:
+    """Give a new claim or volume the finalizer that keeps it while it is used."""
+    finalizers: list[str] = value["metadata"].setdefault("finalizers", [])
+    if PROTECTION[stored_as] not in finalizers:
+        finalizers.append(PROTECTION[stored_as])

@@ -25,7 +25,9 @@ from fairlead.lab.status import (
     bad_request,
     failure,
     forbidden_field,
+    invalid,
     invalid_kind,
+    invalid_value,
     success,
 )
 from fairlead.lab.store import Entry
@@ -157,6 +159,7 @@ class ApiServer:
         shown = as_shown(resource, self._found(target).object)
         headed_value = {"kind": resource.kind, "apiVersion": resource.api_version} | shown
         changed = patched(headed_value, request.body, request.content_type, resource)
+        self._check_identity(target, shown["metadata"], changed.get("metadata"))
         value = as_stored(
             resource,
             typed(changed, resource.group, resource.version, resource.kind, _strict(request)),
@@ -170,6 +173,13 @@ class ApiServer:
             _dry(request.query),
         )
         return self._one(request, target, entry)
+
+    @staticmethod
+    def _check_identity(target: Target, held: Object, metadata: object) -> None:
+        given = metadata.get("uid") if isinstance(metadata, dict) else None
+        if given not in (None, held["uid"]):
+            wrong = invalid_value("metadata.uid", given, "field is immutable")
+            raise invalid(target.resource, target.name, [wrong])
 
     def _delete(self, request: Request, target: Target) -> Reply:
         options = _delete_options(request)

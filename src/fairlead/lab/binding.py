@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairlead.lab.deletion import DeleteOptions, check_preconditions
+from fairlead.lab.deletion import DeleteOptions
 from fairlead.lab.objects import Object, nested, timestamp, with_value
 from fairlead.lab.registry import Registry
 from fairlead.lab.resources import BY_PATH
@@ -14,6 +14,7 @@ from fairlead.lab.status import (
     bad_request,
     failure,
     forbidden,
+    precondition_failed,
     required,
     unsupported,
 )
@@ -21,7 +22,13 @@ from fairlead.lab.store import Entry
 
 PODS = BY_PATH["", "v1", "pods"]
 BUDGETS = BY_PATH["policy", "v1", "poddisruptionbudgets"]
-SUCCESS: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+SUCCESS: Object = {
+    "kind": "Status",
+    "apiVersion": "v1",
+    "metadata": {},
+    "status": "Success",
+    "code": 201,
+}
 MOST_DISRUPTED = 2000
 
 
@@ -38,7 +45,7 @@ def bind(registry: Registry, namespace: str, name: str, binding: Object) -> Entr
     _check_target(target)
     found = registry.get(PODS, namespace, name)
     pod = found.object
-    check_preconditions(PODS, found, metadata.get("uid"), metadata.get("resourceVersion"))
+    _check_version(pod, metadata)
     if "deletionTimestamp" in pod["metadata"]:
         raise _refused(name, f"pod {name} is being deleted, cannot be assigned to a host")
     if pod["spec"].get("nodeName"):
@@ -55,6 +62,13 @@ def bind(registry: Registry, namespace: str, name: str, binding: Object) -> Entr
     )
     spec = pod["spec"] | {"nodeName": target["name"]}
     return registry.replace(PODS, found, {"metadata": held, "spec": spec, "status": status})
+
+
+def _check_version(pod: Object, wanted: Object) -> None:
+    """Refuse a Binding that was made for another pod of this name, or an older version of it."""
+    for field in ("uid", "resourceVersion"):
+        if wanted.get(field) and wanted[field] != pod["metadata"][field]:
+            raise precondition_failed(PODS, pod["metadata"], field, wanted[field])
 
 
 def _check_target(target: Object) -> None:
@@ -94,8 +108,8 @@ def with_condition(
     return [new if each is before else each for each in conditions]
 
 
-def evict(registry: Registry, namespace: str, name: str, eviction: Object) -> Object:
-    """Delete a pod unless its disruption budget forbids that; the answer is a Status."""
+def evict(registry: Registry, namespace: str, name: str, eviction: Object) -> None:
+    """Delete a pod unless its disruption budget forbids that."""
     if nested(eviction, "metadata", "name", default="") != name:
         raise bad_request("name in URL does not match name in Eviction object")
     options = _delete_options(eviction)
@@ -106,7 +120,6 @@ def evict(registry: Registry, namespace: str, name: str, eviction: Object) -> Ob
         _spend_budget(registry, pod)
     _mark_evicted(registry, found)
     registry.delete(PODS, namespace, name, options)
-    return SUCCESS | {"code": 201}
 
 
 def _delete_options(eviction: Object) -> DeleteOptions:

@@ -12,11 +12,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
+from fairlead.clock import SystemClock, WallClock
 from fairlead.lab.apiserver import ApiServer
 from fairlead.lab.controllers import Controllers
 from fairlead.lab.decoding import typed
@@ -59,7 +58,7 @@ class Cluster:
         nodes: int = 0,
         history: int = HISTORY,
         seed: int | None = None,
-        now: Callable[[], float] = time.time,
+        clock: WallClock | None = None,
         timing: Timing | None = None,
     ) -> None:
         """A cluster with `nodes` ready nodes; it listens once it is entered.
@@ -71,6 +70,7 @@ class Cluster:
         self._port = port
         self._listening: Listening | None = None
         self.store = Store(history)
+        now = (clock or SystemClock()).wall
         self.registry = Registry(self.store, now, random.Random(seed))
         self.api = ApiServer(self.registry)
         self.controllers = Controllers(self.registry)

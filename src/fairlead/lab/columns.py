@@ -306,7 +306,7 @@ CELLS: dict[str, tuple[tuple[Column, ...], Cells]] = {
             Column("Source", priority=1),
             Column("Message"),
             Column("First Seen", priority=1),
-            Column("Count", "integer", 1),
+            Column("Count", priority=1),
             Column("Name", priority=1),
         ),
         _event,

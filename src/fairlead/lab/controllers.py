@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from fairlead.lab import deployments, disruption, garbage, jobs, replicasets
+from fairlead.lab import deployments, disruption, garbage, jobs, protection, replicasets
 from fairlead.lab.objects import Object, controller_of, key_of, nested
 from fairlead.lab.owners import STORED, Owners
 from fairlead.lab.registry import NAMESPACES, Registry
@@ -25,6 +25,8 @@ RECONCILE: dict[str, Reconcile] = {
     "replicasets.apps": replicasets.reconcile,
     "deployments.apps": deployments.reconcile,
     "poddisruptionbudgets.policy": disruption.reconcile,
+    "persistentvolumeclaims": protection.release_claim,
+    "persistentvolumes": protection.release_volume,
 }
 PAUSE_SECONDS = 0.01
 ROUNDS = 1000
@@ -69,6 +71,7 @@ class Controllers:
             self._suspects[resource.stored_as, key_of(value)] = resource
         if resource.stored_as == "pods":
             self._note_budgets(namespace)
+            self._note_claims(value, namespace)
         if namespace:
             self._note_namespace(namespace)
         self._wake.set()
@@ -76,6 +79,12 @@ class Controllers:
     def _note_budgets(self, namespace: str) -> None:
         for entry in self._registry.store.entries(disruption.BUDGETS, namespace):
             self._notes[disruption.BUDGETS.stored_as, key_of(entry.object)] = None
+
+    def _note_claims(self, pod: Object, namespace: str) -> None:
+        for volume in pod["spec"].get("volumes", ()):
+            claim: str | None = nested(volume, "persistentVolumeClaim", "claimName")
+            if claim:
+                self._notes[protection.CLAIMS.stored_as, (namespace, claim)] = None
 
     def _note_namespace(self, namespace: str) -> None:
         entry = self._registry.store.get(NAMESPACES, "", namespace)

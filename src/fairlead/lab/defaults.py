@@ -9,7 +9,18 @@ from collections.abc import Callable
 
 from fairlead.lab.objects import Object, nested
 
-RESOURCE_NAMES = ("cpu", "memory")
+NODE_INFO = (
+    "machineID",
+    "systemUUID",
+    "bootID",
+    "kernelVersion",
+    "osImage",
+    "containerRuntimeVersion",
+    "kubeletVersion",
+    "kubeProxyVersion",
+    "operatingSystem",
+    "architecture",
+)
 
 
 def set_defaults(stored_as: str, value: Object) -> None:
@@ -99,6 +110,8 @@ def _volume_defaults(volume: Object) -> None:
         _fill(volume["hostPath"], type="")
     template = nested(volume, "ephemeral", "volumeClaimTemplate", "spec")
     if template is not None:
+        volume["ephemeral"]["volumeClaimTemplate"].setdefault("metadata", {})
+        template.setdefault("resources", {})
         _fill(template, volumeMode="Filesystem")
 
 
@@ -112,6 +125,9 @@ def _pod(value: Object) -> None:
     spec = value.setdefault("spec", {})
     pod_spec_defaults(spec)
     _fill(spec, enableServiceLinks=True)
+    for condition in nested(value, "status", "conditions", default=[]):
+        for name in ("lastProbeTime", "lastTransitionTime"):
+            condition.setdefault(name, None)
 
 
 def _node(value: Object) -> None:
@@ -120,6 +136,11 @@ def _node(value: Object) -> None:
     capacity: dict[str, str] = status.get("capacity") or {}
     if capacity:
         status["allocatable"] = capacity | (status.get("allocatable") or {})
+    for condition in status.get("conditions", ()):
+        for name in ("lastHeartbeatTime", "lastTransitionTime"):
+            condition.setdefault(name, None)
+    status["daemonEndpoints"] = {"kubeletEndpoint": {"Port": 0}} | status.get("daemonEndpoints", {})
+    status["nodeInfo"] = dict.fromkeys(NODE_INFO, "") | status.get("nodeInfo", {})
 
 
 def _namespace(value: Object) -> None:
@@ -182,9 +203,6 @@ def _job(value: Object) -> None:
         podReplacementPolicy="TerminatingOrFailed",
         manualSelector=False,
     )
-    labels = nested(value, "spec", "template", "metadata", "labels")
-    if labels and not nested(value, "metadata", "labels"):
-        value["metadata"]["labels"] = dict(labels)
 
 
 def _service(value: Object) -> None:
@@ -208,6 +226,8 @@ def _claim(value: Object) -> None:
 
 def _volume(value: Object) -> None:
     spec = value.setdefault("spec", {})
+    if isinstance(spec.get("hostPath"), dict):
+        _fill(spec["hostPath"], type="")
     _fill(spec, persistentVolumeReclaimPolicy="Retain", volumeMode="Filesystem")
     _fill(value.setdefault("status", {}), phase="Pending")
 
@@ -226,8 +246,12 @@ def _csi_driver(value: Object) -> None:
         volumeLifecycleModes=["Persistent"],
         requiresRepublish=False,
         seLinuxMount=False,
-        preventPodSchedulingIfMissing=False,
     )
+
+
+def _csi_node(value: Object) -> None:
+    for driver in value.setdefault("spec", {}).setdefault("drivers", []):
+        driver.setdefault("topologyKeys", None)
 
 
 def _priority_class(value: Object) -> None:
@@ -267,8 +291,9 @@ def _event(value: Object) -> None:
         value.setdefault(name, "")
 
 
-def _empty_status(value: Object) -> None:
-    value.setdefault("status", {})
+def _budget(value: Object) -> None:
+    counts = ("currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods")
+    value["status"] = dict.fromkeys(counts, 0) | (value.get("status") or {})
 
 
 DEFAULTS: dict[str, Callable[[Object], None]] = {
@@ -284,9 +309,10 @@ DEFAULTS: dict[str, Callable[[Object], None]] = {
     "deployments.apps": _deployment,
     "statefulsets.apps": _stateful_set,
     "jobs.batch": _job,
-    "poddisruptionbudgets.policy": _empty_status,
+    "poddisruptionbudgets.policy": _budget,
     "storageclasses.storage.k8s.io": _storage_class,
     "csidrivers.storage.k8s.io": _csi_driver,
+    "csinodes.storage.k8s.io": _csi_node,
     "priorityclasses.scheduling.k8s.io": _priority_class,
     "resourceclaims.resource.k8s.io": _resource_claim,
     "resourceclaimtemplates.resource.k8s.io": _resource_claim_template,

@@ -6,7 +6,7 @@ import msgspec
 
 from fairlead.lab.objects import Object, nested, seconds_of, timestamp, with_value
 from fairlead.lab.resources import Resource
-from fairlead.lab.status import conflict, forbidden
+from fairlead.lab.status import forbidden, kind_conflict
 from fairlead.lab.store import Entry
 
 IMMORTAL_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
@@ -32,22 +32,23 @@ class DeleteOptions(msgspec.Struct, rename="camel"):
 def check_preconditions(
     resource: Resource, entry: Entry, uid: str | None, version: str | None
 ) -> None:
-    """Refuse with 409 where the object is not the one that is meant."""
+    """Refuse with 409 where the object is not the one that the deletion means."""
     metadata: Object = entry.object["metadata"]
     name: str = metadata["name"]
     if uid and uid != metadata["uid"]:
-        raise conflict(
+        raise kind_conflict(
             resource,
             name,
-            f"Precondition failed: UID in precondition: {uid}, UID in object meta: "
-            f"{metadata['uid']}",
+            f"the UID in the precondition ({uid}) does not match the UID in record "
+            f"({metadata['uid']}). The object might have been deleted and then recreated",
         )
     if version and version != metadata["resourceVersion"]:
-        raise conflict(
+        raise kind_conflict(
             resource,
             name,
-            f"Precondition failed: ResourceVersion in precondition: {version}, ResourceVersion "
-            f"in object meta: {metadata['resourceVersion']}",
+            f"the ResourceVersion in the precondition ({version}) does not match the "
+            f"ResourceVersion in record ({metadata['resourceVersion']}). The object might have "
+            "been modified",
         )
 
 

@@ -42,4 +42,8 @@ def as_stored(resource: Resource, value: Object) -> Object:
 
 
 def _as_new_event(value: Object) -> Object:
-    return {NEW_NAMES.get(name, name): each for name, each in value.items()}
+    return {
+        NEW_NAMES.get(name, name): each
+        for name, each in value.items()
+        if each != "" or name not in ("reportingComponent", "reportingInstance")
+    }

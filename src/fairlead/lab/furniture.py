@@ -23,6 +23,16 @@ NODE_READY = (
 )
 
 
+NODE_INFO = {
+    "kernelVersion": "embedded",
+    "osImage": "fairlead",
+    "containerRuntimeVersion": "none://1",
+    "kubeletVersion": "v1.36.3",
+    "operatingSystem": "linux",
+    "architecture": "amd64",
+}
+
+
 def furnish(registry: Registry) -> None:
     """Make what every cluster has."""
     for name in ALWAYS_THERE:
@@ -46,7 +56,6 @@ def node(
 ) -> Object:
     """A ready node, in one of three zones by its number."""
     capacity = {"cpu": cpu, "memory": memory, "pods": pods, "ephemeral-storage": "100Gi"}
-    zone = ZONES[(number - 1) % len(ZONES)]
     since = timestamp(now)
     conditions: list[Object] = [
         {
@@ -59,37 +68,25 @@ def node(
         }
         for kind, status, reason, message in NODE_READY
     ]
+    labels = {
+        "kubernetes.io/hostname": name,
+        "kubernetes.io/arch": "amd64",
+        "kubernetes.io/os": "linux",
+        "topology.kubernetes.io/zone": ZONES[(number - 1) % len(ZONES)],
+    }
+    addresses: list[Object] = [
+        {"type": "InternalIP", "address": f"10.99.{number >> 8 & 255}.{number & 255}"},
+        {"type": "Hostname", "address": name},
+    ]
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {
-            "name": name,
-            "labels": {
-                "kubernetes.io/hostname": name,
-                "kubernetes.io/arch": "amd64",
-                "kubernetes.io/os": "linux",
-                "topology.kubernetes.io/zone": zone,
-            },
-        },
+        "metadata": {"name": name, "labels": labels},
         "status": {
             "capacity": capacity,
             "allocatable": dict(capacity),
             "conditions": conditions,
-            "addresses": [
-                {"type": "InternalIP", "address": f"10.99.{number >> 8 & 255}.{number & 255}"},
-                {"type": "Hostname", "address": name},
-            ],
-            "nodeInfo": {
-                "machineID": "",
-                "systemUUID": "",
-                "bootID": "",
-                "kernelVersion": "embedded",
-                "osImage": "fairlead",
-                "containerRuntimeVersion": "none://1",
-                "kubeletVersion": "v1.36.3",
-                "kubeProxyVersion": "",
-                "operatingSystem": "linux",
-                "architecture": "amd64",
-            },
+            "addresses": addresses,
+            "nodeInfo": dict(NODE_INFO),
         },
     }

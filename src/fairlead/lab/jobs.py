@@ -41,7 +41,7 @@ def reconcile(registry: Registry, owners: Owners, key: Key) -> None:
     _count_ended(registry, pods_of(owners, uid), status, _is_indexed(job))
     finished = _finished(job)
     if not finished and "deletionTimestamp" not in job["metadata"]:
-        status.setdefault("startTime", timestamp(registry.now()))
+        _suspend(job, status, registry.now())
         verdict = _verdict(job, status)
         if verdict:
             status["conditions"] = _closing(status, verdict, registry.now())
@@ -77,6 +77,21 @@ def _release_orphans(registry: Registry, owners: Owners, key: Key) -> None:
         if TRACKING in finalizers and owner["uid"] not in owners.living:
             kept = [each for each in finalizers if each != TRACKING]
             registry.replace(PODS, entry, with_finalizers(entry.object, kept))
+
+
+def _suspend(job: Object, status: Object, now: float) -> None:
+    """Say that a Job is suspended or goes on; its time starts when it first may run."""
+    conditions: list[Object] = status.get("conditions") or []
+    suspended = bool(job["spec"].get("suspend"))
+    if suspended:
+        status.pop("startTime", None)
+        words = {"reason": "JobSuspended", "message": "Job suspended"}
+        status["conditions"] = with_condition(conditions, "Suspended", "True", now, **words)
+        return
+    status.setdefault("startTime", timestamp(now))
+    if any(each["type"] == "Suspended" for each in conditions):
+        words = {"reason": "JobResumed", "message": "Job resumed"}
+        status["conditions"] = with_condition(conditions, "Suspended", "False", now, **words)
 
 
 def _is_indexed(job: Object) -> bool:

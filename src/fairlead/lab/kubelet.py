@@ -113,7 +113,10 @@ class Kubelet:
         self._timers[uid, what] = asyncio.get_running_loop().call_later(seconds, act)
 
     def _stopping(self, pod: Object) -> float:
+        """The seconds until a terminating pod is gone; a node that is not there ends nothing."""
         grace: int = pod["metadata"].get("deletionGracePeriodSeconds", 0)
+        if self._registry.store.get(NODES, "", pod["spec"]["nodeName"]) is None:
+            return grace
         return min(grace, self._timing.stop_seconds)
 
     def _lifetime(self, pod: Object) -> float | None:

@@ -69,10 +69,13 @@ def revision_of(query: dict[str, str]) -> int | None:
     if not text:
         return None
     if not text.isascii() or not text.isdigit():
-        raise bad_request(
-            f'invalid resource version: resourceVersion: Invalid value: "{text}": '
-            f'strconv.ParseUint: parsing "{text}": invalid syntax'
+        words = (
+            f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": '
+            "invalid syntax"
         )
+        if query.get("watch"):
+            raise failure(500, "", words)
+        raise bad_request(f"invalid resource version: {words}")
     return int(text)
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 
-from fairlead.lab.decoding import parse
 from fairlead.lab.objects import Object
 from fairlead.lab.resources import Resource
 from fairlead.lab.schema import schema
@@ -27,7 +26,10 @@ def patched(value: Object, body: bytes, content_type: str, resource: Resource) -
         return json_patch(value, body)
     if media not in (MERGE_PATCH, STRATEGIC_PATCH):
         raise failure(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
-    patch = parse(body, "application/json", resource.kind)
+    try:
+        patch = msgspec.json.decode(body, type=dict[str, Any])
+    except (msgspec.DecodeError, RecursionError) as problem:
+        raise bad_request(f"error decoding patch: {problem}") from None
     if media == MERGE_PATCH:
         return merge_patch(value, patch)
     return strategic_merge(value, patch, schema().of(resource))
@@ -73,19 +75,16 @@ def json_patch(value: Object, body: bytes) -> Object:
     for operation in operations:
         try:
             document = _step(document, operation)
-        except (KeyError, IndexError, TypeError, ValueError) as problem:
-            raise _unprocessable(operation, problem) from None
+        except (KeyError, IndexError, TypeError, ValueError):
+            raise _unprocessable() from None
     if not isinstance(document, dict):
         raise bad_request("the patch does not leave an object")
     return document
 
 
-def _unprocessable(operation: Operation, problem: Exception) -> ApiError:
-    said = str(problem).strip("'\"")
-    cause = f"{operation.op} operation does not apply: {said} ({operation.path})"
+def _unprocessable() -> ApiError:
     message = "the server rejected our request due to an error in our request"
-    details = {"causes": [{"reason": "UnexpectedServerResponse", "message": cause}]}
-    return failure(422, "Invalid", message, details)
+    return failure(422, "Invalid", message, {})
 
 
 def _step(document: Any, operation: Operation) -> Any:

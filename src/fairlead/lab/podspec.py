@@ -201,14 +201,10 @@ def pod_update_errors(spec: Object, old: Object) -> list[FieldError]:
             break
     gates: list[Object] = spec.get("schedulingGates") or []
     held: list[Object] = old.get("schedulingGates") or []
-    added = [each["name"] for each in gates if each not in held]
-    if added:
-        errors.append(
-            forbidden_field(
-                "spec.schedulingGates",
-                f"only deletion is allowed, but found new scheduling gates '{','.join(added)}'",
-            )
-        )
+    added = [index for index, each in enumerate(gates) if each not in held]
+    for index in added:
+        words = f"only deletion is allowed, but found new scheduling gate '{gates[index]['name']}'"
+        errors.append(forbidden_field(f"spec.schedulingGates[{index}].name", words))
     open_fields = ("tolerations", "schedulingGates", "activeDeadlineSeconds")
     free = (*open_fields, "nodeSelector", "affinity") if held else open_fields
     if _fixed(spec, free) != _fixed(old, free):

@@ -31,6 +31,8 @@ from fairlead.lab.status import (
     invalid,
     invalid_value,
     not_found,
+    precondition_failed,
+    unqualified_invalid,
 )
 from fairlead.lab.store import Entry, Store
 
@@ -144,8 +146,13 @@ class Registry:
             case "persistentvolumeclaims":
                 value["status"] = {"phase": "Pending"}
                 admission.admit_claim(value, self.store)
+                admission.protect(resource.stored_as, value)
             case "persistentvolumes":
-                value["status"] = {"phase": "Pending"}
+                value["status"] = {
+                    "phase": "Pending",
+                    "lastPhaseTransitionTime": timestamp(self.now()),
+                }
+                admission.protect(resource.stored_as, value)
             case "namespaces":
                 value["status"] = {"phase": "Active"}
                 value["spec"] = {"finalizers": ["kubernetes"]}
@@ -154,10 +161,12 @@ class Registry:
                 admission.select_by_controller_uid(value)
             case "services":
                 admission.give_cluster_ip(value, self.store)
-            case "deployments.apps" | "poddisruptionbudgets.policy":
+            case "deployments.apps":
                 value["status"] = {}
-            case "replicasets.apps" | "replicationcontrollers" | "statefulsets.apps":
+            case "replicasets.apps" | "replicationcontrollers":
                 value["status"] = {"replicas": 0}
+            case "statefulsets.apps":
+                value["status"] = {"replicas": 0, "availableReplicas": 0}
             case "resourceclaims.resource.k8s.io":
                 value["status"] = {}
             case _:
@@ -196,6 +205,8 @@ class Registry:
             return self.create(resource, namespace, value, dry_run), True
         self._check_version(resource, found, metadata)
         set_defaults(resource.stored_as, value)
+        if resource.stored_as == "pods":
+            admission.tolerate_failures(value["spec"])
         merged = self._merge_update(resource, found.object, value, subresource)
         errors = validation.updated(resource, merged, found.object, subresource)
         if errors:
@@ -207,16 +218,11 @@ class Registry:
         version = metadata.get("resourceVersion")
         if not version and resource.needs_version_to_update:
             wrong = invalid_value("metadata.resourceVersion", 0, "must be specified for an update")
-            raise invalid(resource, held["name"], [wrong])
+            raise unqualified_invalid(resource, held["name"], [wrong])
         if version and version != held["resourceVersion"]:
             raise conflict(resource, held["name"], MODIFIED)
         if metadata.get("uid", held["uid"]) != held["uid"]:
-            raise conflict(
-                resource,
-                held["name"],
-                f"Precondition failed: UID in precondition: {metadata['uid']}, UID in object "
-                f"meta: {held['uid']}",
-            )
+            raise precondition_failed(resource, held, "uid", metadata["uid"])
 
     def _merge_update(
         self, resource: Resource, old: Object, value: Object, subresource: str
@@ -290,9 +296,10 @@ class Registry:
         if held and options.grace_period_seconds is None:
             return found, False
         if grace == 0 and not finalizers:
+            last = terminating(value, 0, self.now()) if graceful else value
             if dry_run:
-                return found, True
-            return self.store.remove(resource, (namespace, name)), True
+                return Entry(last, found.revision), True
+            return self.store.remove(resource, (namespace, name), last), True
         marked = with_finalizers(terminating(value, grace, self.now()), finalizers)
         return self._write(resource, found, marked, dry_run), False
 

@@ -8,7 +8,7 @@ from fairlead.lab.objects import Object, nested, with_value
 from fairlead.lab.patches import merge_patch
 from fairlead.lab.paths import Target
 from fairlead.lab.registry import MODIFIED, Registry
-from fairlead.lab.status import conflict, invalid, invalid_value
+from fairlead.lab.status import conflict, invalid_kind, invalid_value
 
 
 def answer(registry: Registry, request: Request, target: Target, dry_run: bool) -> Object:
@@ -27,7 +27,7 @@ def answer(registry: Registry, request: Request, target: Target, dry_run: bool) 
     replicas: int = nested(wanted, "spec", "replicas", default=0)
     if replicas < 0:
         wrong = invalid_value("spec.replicas", replicas, "must be greater than or equal to 0")
-        raise invalid(target.resource, target.name, [wrong])
+        raise invalid_kind("autoscaling", "Scale", target.name, [wrong])
     value = with_value(found.object, ("spec", "replicas"), replicas)
     if value != found.object:
         generation = found.object["metadata"].get("generation", 0) + 1
@@ -38,12 +38,13 @@ def answer(registry: Registry, request: Request, target: Target, dry_run: bool) 
 def _scale_of(value: Object) -> Object:
     kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
     selector: Object = nested(value, "spec", "selector", default={})
+    replicas: int = nested(value, "spec", "replicas", default=0)
     labels: dict[str, str] = selector.get("matchLabels", selector)
     return {
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
         "metadata": {key: value["metadata"][key] for key in kept if key in value["metadata"]},
-        "spec": {"replicas": nested(value, "spec", "replicas", default=0)},
+        "spec": {"replicas": replicas} if replicas else {},
         "status": {
             "replicas": nested(value, "status", "replicas", default=0),
             "selector": ",".join(f"{key}={each}" for key, each in sorted(labels.items())),

@@ -105,7 +105,8 @@ def _label_term(match: re.Match[str]) -> Callable[[dict[str, str]], bool]:
 def _ordered(key: str, value: str, operator: str) -> Callable[[dict[str, str]], bool]:
     if not re.fullmatch(r"-?\d+", value):
         raise bad_request(
-            f"unable to parse requirement: values[0]: Invalid value: \"{value}\": for 'Gt', 'Lt' operators, "
+            f'unable to parse requirement: values[0]: Invalid value: "{value}": '
+            "for 'Gt', 'Lt' operators, "
             "the value must be an integer"
         )
     bound = int(value)

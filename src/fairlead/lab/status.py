@@ -88,8 +88,9 @@ def failure(code: int, reason: str, message: str, details: Object | None = None)
         "metadata": {},
         "status": "Failure",
         "message": message,
-        "reason": reason,
     }
+    if reason:
+        status["reason"] = reason
     if details is not None:
         status["details"] = details
     status["code"] = code
@@ -130,8 +131,9 @@ def forbidden(resource: Resource, name: str, why: str) -> ApiError:
 
 
 def invalid(resource: Resource, name: str, errors: list[FieldError]) -> ApiError:
-    """The object does not pass validation."""
-    return invalid_kind(resource.group, resource.kind, name, errors)
+    """The object does not pass validation; an event is a core one whatever its group."""
+    group = "" if resource.kind == "Event" else resource.group
+    return invalid_kind(group, resource.kind, name, errors)
 
 
 def invalid_kind(group: str, kind: str, name: str, errors: list[FieldError]) -> ApiError:
@@ -147,6 +149,11 @@ def invalid_kind(group: str, kind: str, name: str, errors: list[FieldError]) -> 
         {"reason": CAUSES[each.type], "message": each.body, "field": each.field} for each in errors
     ]
     return failure(422, "Invalid", f'{subject} "{name}" is invalid: {joined}', details)
+
+
+def unqualified_invalid(resource: Resource, name: str, errors: list[FieldError]) -> ApiError:
+    """The same where the real server names the resource in place of the kind."""
+    return invalid_kind(resource.group, resource.plural, name, errors)
 
 
 def bad_request(message: str) -> ApiError:
@@ -172,6 +179,26 @@ def method_not_allowed(verb: str, what: str) -> ApiError:
     """A path that exists, asked in a way that it does not support."""
     message = f'{verb} is not supported on resources of kind "{what}"'
     return failure(405, "MethodNotAllowed", message, {})
+
+
+def precondition_failed(resource: Resource, held: Object, field: str, wanted: str) -> ApiError:
+    """The stored object is not the one that a write means; the storage's own words."""
+    word = "UID" if field == "uid" else "ResourceVersion"
+    where = "/".join(filter(None, (resource.plural, held.get("namespace"), held["name"])))
+    return conflict(
+        resource,
+        held["name"],
+        f"StorageError: invalid object, Code: 4, Key: /registry/{where}, ResourceVersion: 0, "
+        f"AdditionalErrorMsg: Precondition failed: {word} in precondition: {wanted}, {word} in "
+        f"object meta: {held[field]}",
+    )
+
+
+def kind_conflict(resource: Resource, name: str, why: str) -> ApiError:
+    """The object is not the one that a deletion means; here the real server names the kind."""
+    message = f'Operation cannot be fulfilled on {resource.qualified_kind} "{name}": {why}'
+    details = details_of(resource, name) | {"kind": resource.kind}
+    return failure(409, "Conflict", message, details)
 
 
 def success(resource: Resource, name: str, uid: str) -> Object:

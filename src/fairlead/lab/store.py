@@ -113,12 +113,17 @@ class Store:
         self._announce(shelf, Event("ADDED" if previous is None else "MODIFIED", entry, previous))
         return entry
 
-    def remove(self, resource: Resource, key: Key) -> Entry:
-        """Take an object away, under a new revision; the entry is its last state, renumbered."""
+    def remove(self, resource: Resource, key: Key, final: Object | None = None) -> Entry:
+        """Take an object away, under a new revision.
+
+        The entry is its last state, renumbered; `final` stands in where the deletion itself still
+        changed the object.
+        """
         shelf = self.shelf(resource)
         previous = shelf.entries.pop(key)
         self.revision += 1
-        last = with_value(previous.object, ("metadata", "resourceVersion"), str(self.revision))
+        shown = previous.object if final is None else final
+        last = with_value(shown, ("metadata", "resourceVersion"), str(self.revision))
         entry = Entry(last, self.revision)
         self._announce(shelf, Event("DELETED", entry, previous))
         return entry

@@ -6,7 +6,7 @@ from typing import Any
 
 from fairlead.lab.objects import Object
 from fairlead.lab.schema import Field, Type, schema
-from fairlead.lab.status import bad_request
+from fairlead.lab.status import bad_request, failure
 
 ORDER = "$setElementOrder/"
 DROP = "$deleteFromPrimitiveList/"
@@ -87,7 +87,7 @@ def _merged_by_key(old: list[Any], change: list[Any], field: Field) -> list[Any]
         if not isinstance(item, dict):
             raise bad_request("expected a list of objects")
         if key not in item:
-            raise bad_request(f"map: {item} does not contain declared merge key: {key}")
+            raise failure(500, "", f"map: {item} does not contain declared merge key: {key}")
         spots = [i for i, each in enumerate(result) if each.get(key) == item[key]]
         if item.get(DIRECTIVE) == "delete":
             result = [each for each in result if each.get(key) != item[key]]

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from fairlead.lab.constraints import EFFECTS
+from fairlead.lab.eventrules import event_change_errors, event_errors
 from fairlead.lab.naming import key_errors, label_errors, name_errors
 from fairlead.lab.objects import Object, nested
 from fairlead.lab.podspec import pod_spec_errors, pod_update_errors
 from fairlead.lab.resources import Resource
 from fairlead.lab.status import (
     FieldError,
-    duplicate,
     forbidden_field,
     invalid_value,
     required,
@@ -25,12 +25,15 @@ OWNER_PARTS = {
     "name": "must not be empty",
     "uid": "must not be empty",
 }
+UNSELECTED = "`selector` does not match template `labels`"
 STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
 LABEL_NAMED = ("namespaces", "services")
 
 
 def created(resource: Resource, value: Object) -> list[FieldError]:
     """What is wrong with a new object."""
+    if resource.stored_as == "events":
+        return [*metadata_errors(resource, value["metadata"]), *event_errors(resource, value)]
     return [*metadata_errors(resource, value["metadata"]), *_kind_errors(resource, value)]
 
 
@@ -40,6 +43,8 @@ def updated(resource: Resource, value: Object, old: Object, subresource: str) ->
     errors += _finalizer_errors(value["metadata"], old["metadata"])
     if subresource:
         return errors
+    if resource.stored_as == "events":
+        return errors + event_change_errors(resource, value, old)
     if resource.stored_as == "pods":
         return errors + pod_update_errors(value["spec"], old["spec"])
     errors += _kind_errors(resource, value)
@@ -109,7 +114,7 @@ def _node(value: Object) -> list[FieldError]:
     errors: list[FieldError] = []
     seen: set[tuple[str, str]] = set()
     for index, taint in enumerate(nested(value, "spec", "taints", default=[])):
-        field = f"spec.taints[{index}]"
+        field = f"metadata.taints[{index}]"
         key: str = taint.get("key", "")
         errors += (
             key_errors(f"{field}.key", key)
@@ -122,9 +127,15 @@ def _node(value: Object) -> list[FieldError]:
         elif effect not in EFFECTS:
             errors.append(unsupported(f"{field}.effect", effect, EFFECTS))
         if (key, effect) in seen:
-            errors.append(duplicate(f"spec.taints[{index}]", taint))
+            errors.append(_twice(taint, field))
         seen.add((key, effect))
     return errors
+
+
+def _twice(taint: Object, field: str) -> FieldError:
+    shown = {name: taint.get(name.lower(), "") for name in ("Key", "Value", "Effect")}
+    words = "taints must be unique by key and effect pair"
+    return FieldError("Duplicate value", field, shown | {"TimeAdded": None}, words)
 
 
 def _templated(value: Object) -> list[FieldError]:
@@ -134,6 +145,7 @@ def _templated(value: Object) -> list[FieldError]:
     selector: Any = spec.get("selector")
     if selector is None:
         errors.append(required("spec.selector"))
+        errors.append(invalid_value("spec.template.metadata.labels", labels, UNSELECTED))
     elif "matchLabels" in selector or "matchExpressions" in selector:
         wanted: dict[str, str] = selector.get("matchLabels") or {}
         if any(labels.get(key) != each for key, each in wanted.items()):
@@ -141,7 +153,7 @@ def _templated(value: Object) -> list[FieldError]:
                 invalid_value(
                     "spec.template.metadata.labels",
                     labels,
-                    "`selector` does not match template `labels`",
+                    UNSELECTED,
                 )
             )
     errors += label_errors("spec.template.labels", labels)
@@ -167,7 +179,7 @@ def _job(value: Object) -> list[FieldError]:
     policy = value["spec"]["template"]["spec"].get("restartPolicy")
     if policy not in ("Never", "OnFailure"):
         errors.append(
-            unsupported("spec.template.spec.restartPolicy", policy, ["OnFailure", "Never"])
+            required("spec.template.spec.restartPolicy", 'valid values: "OnFailure", "Never"')
         )
     return errors
 
@@ -210,18 +222,27 @@ def _selector_change(value: Object, old: Object) -> list[FieldError]:
     return []
 
 
-def _event(value: Object) -> list[FieldError]:
-    where = nested(value, "involvedObject", "namespace", default="")
-    namespace = value["metadata"]["namespace"]
-    if where != namespace and not (where == "" and namespace == "default"):
-        return [invalid_value("involvedObject.namespace", where, "does not match event.namespace")]
-    return []
+def _lease(value: Object) -> list[FieldError]:
+    spec: Object = value.get("spec") or {}
+    errors: list[FieldError] = []
+    if spec.get("leaseDurationSeconds", 1) <= 0:
+        field = "spec.leaseDurationSeconds"
+        errors.append(invalid_value(field, spec["leaseDurationSeconds"], "must be greater than 0"))
+    if spec.get("leaseTransitions", 0) < 0:
+        errors.append(
+            invalid_value(
+                "spec.leaseTransitions",
+                spec["leaseTransitions"],
+                "must be greater than or equal to 0",
+            )
+        )
+    return errors
 
 
 CHECKS: dict[str, Check] = {
     "pods": _pod,
     "nodes": _node,
-    "events": _event,
+    "leases.coordination.k8s.io": _lease,
     "replicationcontrollers": _always_restarts,
     "replicasets.apps": _always_restarts,
     "deployments.apps": _always_restarts,

@@ -80,7 +80,7 @@ class Watch:
             for entry in self._store.entries(self._resource, self._selection.namespace):
                 if self._selection.takes(entry.object):
                     self._waiting.append(self._chunk("ADDED", entry, None))
-            if wants:
+            if wants or self._options.bookmarks:
                 self._waiting.append(self._bookmark(initial=True))
         elif revision:
             events = self._store.since(self._resource, revision)
