@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import contextlib
 import json
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+import uvloop
 
 from fairlead.kube.access import ClusterAccess
 from fairlead.kube.client import Client
@@ -18,6 +20,7 @@ from fairlead.kube.errors import AlreadyExists
 from fairlead.kube.kubeconfig import load_kubeconfig
 from fairlead.kube.resource import NAMESPACES, Resource
 from fairlead.lab.cluster import Cluster
+from fairlead.lab.kubelet import Timing
 from fairlead.lab.resources import BY_PATH
 from tests.contract.api import SERVICE_ACCOUNTS, Api, unique
 from tests.control_plane.plane import ControlPlane
@@ -30,6 +33,14 @@ class Server(NamedTuple):
 
     access: ClusterAccess
     forget_history: Callable[[Resource], None]
+
+
+def pytest_asyncio_loop_factories(
+    config: pytest.Config, item: pytest.Item
+) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Both loops for the protocol that is our own; aiohttp is tested on both by its authors."""
+    loops = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
+    return loops if "test_posts" in item.nodeid else {"uvloop": uvloop.new_event_loop}
 
 
 def compact(plane: ControlPlane) -> None:
@@ -54,7 +65,9 @@ async def server(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
         plane = request.getfixturevalue("real_plane")
         yield Server(load_kubeconfig(str(plane.kubeconfig)), lambda _: compact(plane))
         return
-    async with Cluster() as cluster:
+    # Like the real server's, its nodes have no kubelet that would do anything in a test's time.
+    asleep = Timing(start_seconds=3600, stop_seconds=3600)
+    async with Cluster(timing=asleep) as cluster:
         kubeconfig = cluster.write_kubeconfig(tmp_path / "kubeconfig")
 
         def forget(resource: Resource) -> None:

@@ -329,6 +329,7 @@ async def test_what_is_no_json_and_what_is_no_resource(api: Api) -> None:
     nothing = Resource("example.com", "v1", "nothings", True, "Nothing")
     with pytest.raises(errors.NotFound):
         await api.client.list(nothing, api.namespace)
+    await api.client.create(CONFIG_MAPS, config_map("a"), api.namespace)
     with pytest.raises(errors.ApiError) as caught:
         await api.client.raw("PATCH", path + "/a", body=b"{}", content_type="text/plain")
     assert caught.value.status == 415

@@ -10,7 +10,7 @@ import asyncio
 import random
 import sys
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import Any, Literal, Self
 from urllib.parse import urlencode
@@ -91,6 +91,8 @@ class Client:
         if self._session is not None:
             await self._session.close()
             self._session = None
+            for _ in range(3):  # aborted transports end in the next turns of the loop
+                await asyncio.sleep(0)
 
     def within(self, seconds: float) -> "Client":
         """The same connections with another deadline per call; it ends with the original."""
@@ -317,17 +319,24 @@ class Client:
         }
         return await self.create(PODS, body, namespace, name=name, subresource="eviction")
 
-    def stream(
+    @asynccontextmanager
+    async def stream(
         self, path: str, params: Params, idle: float
-    ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+    ) -> AsyncGenerator[aiohttp.ClientResponse]:
         """Opens a watch: no deadline for the whole, but an end after `idle` seconds of silence."""
-        return self._live().get(
+        async with self._live().get(
             self._url(path, params),
             headers=self._headers(),
             allow_redirects=False,
             server_hostname=self.access.tls_server_name,
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=idle),
-        )
+        ) as response:
+            try:
+                yield response
+            finally:
+                # A watch has no end to wait for; TLS's goodbye would outlive the client.
+                if response.connection is not None and response.connection.transport is not None:
+                    response.connection.transport.abort()
 
     def _live(self) -> aiohttp.ClientSession:
         if self._session is None:

@@ -194,7 +194,8 @@ def _why(error: BaseException) -> str:
             )
     for cause in chain:
         if isinstance(cause, ssl.SSLError):
-            return f"TLS failed ({cause.reason or cause}); check that the server speaks TLS"
+            why = getattr(cause, "reason", None) or cause
+            return f"TLS failed ({why}); check that the server speaks TLS"
         if isinstance(cause, socket.gaierror):
             return "no such host; check the server in the kubeconfig"
         if isinstance(cause, ConnectionRefusedError):

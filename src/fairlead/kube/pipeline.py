@@ -13,9 +13,11 @@ Reads: nothing. Writes: what its users send.
 """
 
 import asyncio
+import contextlib
 import random
 from collections import deque
 from collections.abc import Callable
+from typing import cast
 
 from fairlead.kube.access import ClusterAccess, authorization
 from fairlead.kube.client import JSON, user_agent
@@ -54,25 +56,35 @@ class _Request:
 class _Connection(asyncio.Protocol):
     """One kept-alive connection, with at most one request under way."""
 
-    __slots__ = ("_answered", "_connected", "_lost", "_parser", "request", "since", "transport")
+    __slots__ = (
+        "_answered",
+        "_connected",
+        "_ended",
+        "_lost",
+        "_parser",
+        "request",
+        "since",
+        "transport",
+    )
 
     def __init__(
         self,
         connected: "Callable[[_Connection], None]",
         answered: "Callable[[_Connection, _Request, Answer], None]",
         lost: "Callable[[_Connection, Exception | None], None]",
+        ended: "Callable[[_Connection], None]",
     ) -> None:
         self._connected = connected
         self._answered = answered
         self._lost = lost
+        self._ended = ended
         self.request: _Request | None = None
         self.since = 0.0  # of the request under way, or of the silence
         self.transport: asyncio.Transport | None = None
         self._parser = ResponseParser()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
+        self.transport = cast("asyncio.Transport", transport)  # uvloop's is one in all but name
         self._connected(self)
 
     def write(self, request: _Request, data: bytes, now: float) -> None:
@@ -101,6 +113,7 @@ class _Connection(asyncio.Protocol):
             self._answered(self, request, answer)
         else:
             self._lost(self, exc)
+        self._ended(self)
 
 
 class Posts:
@@ -131,6 +144,7 @@ class Posts:
         self._heads: dict[str, str] = {}
         self._queue: deque[_Request] = deque()
         self._all: set[_Connection] = set()
+        self._ending: set[_Connection] = set()  # given up, but the loop has not ended them yet
         self._idle: list[_Connection] = []  # the last used is used next: the others may go
         self._opening: set[asyncio.Task[None]] = set()
         self._under_way = 0
@@ -140,7 +154,7 @@ class Posts:
         self._failures = 0
         self._trouble: BaseException | None = None  # why the last connection was not made
         self._timer: asyncio.TimerHandle | None = None
-        self._drained: asyncio.Event = asyncio.Event()
+        self._quiet = asyncio.Event()  # nothing is pending, or all connections have ended
         self._closed = True
         self.dropped = 0
 
@@ -190,8 +204,8 @@ class Posts:
         try:
             async with asyncio.timeout(seconds):
                 while self.pending:
-                    self._drained.clear()
-                    await self._drained.wait()
+                    self._quiet.clear()
+                    await self._quiet.wait()
         except TimeoutError:
             return False
         return True
@@ -210,7 +224,11 @@ class Posts:
             self._lost(connection, None)
         while self._queue:
             self._fail(self._queue.popleft(), Unreachable("the connections were closed"))
-        await asyncio.sleep(0)  # transports end in the next turn of the loop
+        with contextlib.suppress(TimeoutError):  # transports end in one of the loop's next turns
+            async with asyncio.timeout(1):
+                while self._ending:
+                    self._quiet.clear()
+                    await self._quiet.wait()
 
     # -- what connections report ---------------------------------------------------------------
 
@@ -239,7 +257,7 @@ class Posts:
         except Exception as error:  # noqa: BLE001 - a caller's bug must not cost the connection
             self._report(error)
         if not self.pending:
-            self._drained.set()
+            self._quiet.set()
 
     def _lost(self, connection: _Connection, error: Exception | None) -> None:
         if connection not in self._all:
@@ -253,11 +271,17 @@ class Posts:
         if not self._closed:
             self._open_more(self._loop.time())
 
+    def _ended(self, connection: _Connection) -> None:
+        self._ending.discard(connection)
+        if not self._ending:
+            self._quiet.set()
+
     def _forget(self, connection: _Connection) -> None:
         self._all.discard(connection)
         if connection in self._idle:
             self._idle.remove(connection)
         if connection.transport is not None:
+            self._ending.add(connection)
             connection.transport.abort()
 
     # -- sending -------------------------------------------------------------------------------
@@ -328,7 +352,7 @@ class Posts:
         name = self._access.tls_server_name or self._access.host
         async with asyncio.timeout(CONNECT):
             await self._loop.create_connection(
-                lambda: _Connection(self._connected, self._answered, self._lost),
+                lambda: _Connection(self._connected, self._answered, self._lost, self._ended),
                 self._access.host,
                 self._access.port,
                 ssl=self._context,
@@ -360,7 +384,7 @@ class Posts:
         except Exception as problem:  # noqa: BLE001 - a caller's bug must not stop the others
             self._report(problem)
         if not self.pending:
-            self._drained.set()
+            self._quiet.set()
 
     def _report(self, error: Exception) -> None:
         self._loop.call_exception_handler(

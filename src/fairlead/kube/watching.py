@@ -227,22 +227,22 @@ class Watch:
         path = self.resource.path(self.namespace)
         url = f"{self.client.access.server}{path}?watch=true"
         opened = asyncio.get_running_loop().time()
-        told = False
+        told, is_open = False, False
         try:
             async with self.client.stream(path, params, self.idle) as response:
                 if response.status != 200:
                     body = await response.read()
                     retry_after = response.headers.get("Retry-After")
                     raise error_from_response(response.status, body, retry_after)
-                lines = Lines()
+                lines, is_open = Lines(), True
                 async for chunk in response.content.iter_any():
                     if self._take(lines.feed(chunk)):
                         told, self._failures = True, 0
         except TimeoutError as error:
-            if asyncio.get_running_loop().time() - opened < self.idle:
+            if not is_open:
                 raise unreachable(url, error) from error
             self._failures = 0
-            return  # silence: the version is kept, and a new connection asks from there
+            return  # the version is kept, and a new connection asks from there
         except (aiohttp.ClientError, ConnectionError) as error:
             raise unreachable(url, error) from error
         if not told and asyncio.get_running_loop().time() - opened < 1:
