@@ -9,7 +9,6 @@ file of cases. `Scheduler` takes pods from the queue, one decision after the oth
 came of them to whoever carries it out.
 """
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
@@ -24,6 +23,7 @@ from fairlead.framework.status import Code, Status, crash
 from fairlead.intake import Intake
 from fairlead.model.podinfo import PodInfo
 from fairlead.profiles import build_profiles
+from fairlead.queue.active import SortKey, sort_key_of
 from fairlead.queue.entry import QueuedPodInfo
 from fairlead.queue.events import ClusterEvent, Registration
 from fairlead.queue.hints import Hints
@@ -92,11 +92,15 @@ class Core:
 
 
 class Carrier(Protocol):
-    """Who carries decisions out, and may say at once that it is enough for now."""
+    """Who carries decisions out. `began` is when the attempt did."""
 
-    def placed(self, profile: Profile, entry: QueuedPodInfo, decision: Placed) -> None: ...
+    def placed(
+        self, profile: Profile, entry: QueuedPodInfo, decision: Placed, began: float
+    ) -> None: ...
 
-    def unplaced(self, profile: Profile, entry: QueuedPodInfo, decision: Unplaced) -> None: ...
+    def failed(
+        self, profile: Profile, entry: QueuedPodInfo, failure: Unplaced, began: float
+    ) -> None: ...
 
     def deleting(self, profile: Profile, entry: QueuedPodInfo) -> None: ...
 
@@ -104,10 +108,14 @@ class Carrier(Protocol):
 class Scheduler:
     """Takes pods from the queue and decides them, for at most a given time at once."""
 
-    def __init__(self, core: Core, carrier: Carrier, clock: Clock) -> None:
+    def __init__(
+        self, core: Core, carrier: Carrier, clock: Clock, algorithm: Callable[[float], None]
+    ) -> None:
+        """`algorithm` is told how long each decision took."""
         self.core = core
         self.carrier = carrier
         self._now = clock.now
+        self._algorithm = algorithm
 
     def run_for(self, seconds: float) -> bool:
         """Decide pods until the time is over; False if the queue ran empty before."""
@@ -130,11 +138,13 @@ class Scheduler:
         if core.cluster.placed(pod.uid) is not None:
             core.queue.done(pod.uid)
             return
+        began = self._now()
         decision = core.cycle.schedule_one(profile, entry)
+        self._algorithm(self._now() - began)
         if isinstance(decision, Placed):
-            self.carrier.placed(profile, entry, decision)
+            self.carrier.placed(profile, entry, decision, began)
         else:
-            self.carrier.unplaced(profile, entry, decision)
+            self.carrier.failed(profile, entry, decision, began)
 
 
 def registrations(
@@ -155,15 +165,10 @@ def registrations(
     return found
 
 
-def sort_key(profile: Profile) -> Callable[[QueuedPodInfo], tuple[object, ...]]:
+def sort_key(profile: Profile) -> SortKey:
     """The queue's order, by the QueueSort plugin of the first profile."""
     plugin = profile.queue_sort[0].plugin
     key = getattr(plugin, "sort_key", None)
     if key is not None:
         return key
-
-    def compare(first: QueuedPodInfo, second: QueuedPodInfo) -> int:
-        return -1 if plugin.less(first, second) else int(plugin.less(second, first))
-
-    wrapped = functools.cmp_to_key(compare)
-    return lambda entry: (wrapped(entry),)
+    return sort_key_of(plugin.less)

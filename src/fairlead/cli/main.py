@@ -35,6 +35,7 @@ class Entry(NamedTuple):
 
 COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
     {
+        "run": Entry("fairlead.cli.run:run", "Run the scheduler on a cluster."),
         "config": Entry("fairlead.cli.config:config", "Check and show configurations."),
     }
 )

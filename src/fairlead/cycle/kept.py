@@ -30,11 +30,11 @@ ONE_BY_ONE = 8
 class Counts:
     """How the kept answers fared: plain integers, flushed into metrics at scrape."""
 
-    __slots__ = ("anew", "hits", "mismatches", "repaired_rows")
+    __slots__ = ("anew", "hits", "mismatches", "repairs")
 
     def __init__(self) -> None:
         self.hits = 0
-        self.repaired_rows = 0
+        self.repairs = 0
         self.anew = 0
         self.mismatches = 0
 
@@ -184,7 +184,7 @@ class Kept:
         if len(rows) > self.changes.limit:
             self.anew()
             return
-        self.engine.counts.repaired_rows += len(rows)
+        self.engine.counts.repairs += 1
         if len(rows) <= ONE_BY_ONE:
             self._repair_each(rows)
         else:

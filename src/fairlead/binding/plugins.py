@@ -1,0 +1,50 @@
+"""⑫ ⑬ The stages that may await: PreBind, Bind, PostBind, in the configured order."""
+
+from fairlead.framework.profile import Profile
+from fairlead.framework.stages import Io
+from fairlead.framework.state import CycleState
+from fairlead.framework.status import Code, Status, crash, failed
+from fairlead.model.podinfo import PodInfo
+from fairlead.observe.logs import get_logger, ref
+
+log = get_logger("binding")
+
+
+async def pre_bind(
+    profile: Profile, pod: PodInfo, node_name: str, state: CycleState, io: Io
+) -> None:
+    """Every PreBind plugin in turn; PluginError ends it."""
+    for instance in profile.pre_bind:
+        try:
+            status: Status | None = await instance.plugin.pre_bind(pod, node_name, state, io)
+        except Exception as problem:
+            raise crash(instance.name, "PreBind", problem) from problem
+        if status is not None and status.code != Code.SUCCESS:
+            raise failed(instance.name, "PreBind", status.message)
+
+
+async def bind(profile: Profile, pod: PodInfo, node_name: str, state: CycleState, io: Io) -> bool:
+    """The first binder that does not skip the pod binds it; True if that is left to us."""
+    for instance in profile.bind:
+        if getattr(instance.plugin, "posts_binding", False):
+            return True
+        try:
+            status: Status | None = await instance.plugin.bind(pod, node_name, state, io)
+        except Exception as problem:
+            raise crash(instance.name, "Bind", problem) from problem
+        if status is None or status.code == Code.SUCCESS:
+            return False
+        if status.code != Code.SKIP:
+            raise failed(instance.name, "Bind", status.message)
+    raise failed(profile.bind[-1].name, "Bind", "all binders skipped the pod")
+
+
+async def post_bind(
+    profile: Profile, pod: PodInfo, node_name: str, state: CycleState, io: Io
+) -> None:
+    """Every PostBind plugin; the pod is bound whatever they do."""
+    for instance in profile.post_bind:
+        try:
+            await instance.plugin.post_bind(pod, node_name, state, io)
+        except Exception as problem:  # noqa: BLE001 - any crash of a plugin is its own
+            log.error(crash(instance.name, "PostBind", problem), "PostBind failed", pod=ref(pod))

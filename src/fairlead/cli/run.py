@@ -1,0 +1,92 @@
+"""`fairlead run`: the scheduler."""
+
+import asyncio
+from pathlib import Path
+
+import click
+
+from fairlead.cli.options import (
+    fail,
+    known_classes,
+    kubeconfig_path,
+    log_options,
+    plugin_options,
+    read_configuration,
+)
+from fairlead.config.errors import ConfigError
+from fairlead.extensions.folder import PluginLoadError
+from fairlead.framework.status import PluginError
+from fairlead.kube.errors import KubeError
+from fairlead.kube.kubeconfig import load_kubeconfig
+from fairlead.observe.logs import configure
+from fairlead.run import Process, StartError, stop_on_signals
+
+ELECTION = (
+    "leader election is not supported yet: set leaderElection.leaderElect to false in the"
+    " configuration, or pass --leader-elect=false, and run one scheduler per schedulerName"
+)
+
+
+@click.command(epilog="Exit codes: 0 asked to stop; 1 it could not start or go on; 2 wrong usage.")
+@plugin_options
+@click.option("--kubeconfig", metavar="FILE", help="How to reach the cluster and as whom.")
+@click.option("--context", metavar="NAME", help="The context of the kubeconfig to use.")
+@click.option("--master", metavar="URL", help="The address of the API server, if another.")
+@click.option(
+    "--leader-elect",
+    type=bool,
+    default=None,
+    metavar="BOOL",
+    help="Overrules leaderElection.leaderElect of the configuration.",
+)
+@log_options
+def run(
+    config_file: Path | None,
+    plugin_dirs: tuple[Path, ...],
+    kubeconfig: str | None,
+    context: str | None,
+    master: str | None,
+    leader_elect: bool | None,
+    verbosity: int,
+    logging_format: str,
+) -> None:
+    """Run the scheduler on a cluster.
+
+    \b
+    It places the pods whose spec.schedulerName is that of a profile of the
+    configuration (without one: default-scheduler), until SIGTERM or Ctrl-C.
+
+    \b
+      fairlead run --config scheduler.yaml
+      fairlead run --config scheduler.yaml --plugin-dir plugins/ -v=2
+
+    The cluster is found by --kubeconfig, else by clientConnection.kubeconfig of the
+    configuration, else by $KUBECONFIG, ~/.kube/config, or the pod's service account.
+    """
+    configure("json" if logging_format == "json" else "text", verbosity)
+    try:
+        configuration = read_configuration(config_file)
+        election = configuration.leader_election.leader_elect
+        if election if leader_elect is None else leader_elect:
+            fail(ELECTION)
+        classes = known_classes(plugin_dirs)
+        path = None if master and not kubeconfig else kubeconfig_path(kubeconfig, configuration)
+        process = Process(configuration, classes, load_kubeconfig(path, context, master))
+        start(process)
+    except (ConfigError, PluginLoadError, PluginError, KubeError, StartError) as problem:
+        fail(problem)
+
+
+def start(process: Process) -> None:
+    """Run the process to its end, on uvloop where there is one."""
+
+    async def until_stopped() -> None:
+        stop_on_signals(process)
+        await process.run()
+
+    try:
+        import uvloop
+    except ImportError:
+        asyncio.run(until_stopped())
+    else:
+        uvloop.run(until_stopped())

@@ -1,0 +1,254 @@
+"""① The process: from a configuration to a scheduler at work, and back to nothing.
+
+Reads: the configuration, the cluster's access. Writes: everything, through the parts that it makes.
+
+One thread owns the state. The loop drains the watches (their callbacks apply each change at once),
+decides for at most `SLICE`, lets the sends go out, and begins again.
+"""
+
+import asyncio
+import contextlib
+import gc
+import random
+import signal
+import socket
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from fairlead.binding.bind import Binding, ClientIo
+from fairlead.binding.outcome import Outcome
+from fairlead.clock import SystemClock
+from fairlead.cluster.state import Cluster
+from fairlead.config.types import KubeSchedulerConfiguration
+from fairlead.framework.waiting import WaitingPods
+from fairlead.kube.access import ClusterAccess
+from fairlead.kube.client import Client
+from fairlead.kube.errors import Forbidden, KubeError, Unauthorized
+from fairlead.kube.events import CAPACITY, EventRecorder
+from fairlead.kube.pipeline import Posts
+from fairlead.kube.resource import NODES, PODS
+from fairlead.model.podinfo import PodInfo
+from fairlead.observe.logs import get_logger
+from fairlead.observe.metrics import Metrics
+from fairlead.profiles import missing_plugins
+from fairlead.queue.events import ClusterEvent
+from fairlead.scheduler import Core, Scheduler
+from fairlead.watches import Watches
+
+log = get_logger("run")
+
+SLICE = 0.002
+BIND_CONNECTIONS, PATCH_CONNECTIONS, EVENT_CONNECTIONS = 14, 2, 2
+FLUSH_UNSCHEDULABLE = 30.0
+TICK = 0.25
+DRAIN = 10.0
+"""How long a stopping scheduler waits for the answers to its bindings."""
+
+
+class StartError(Exception):
+    """Why the scheduler did not start, in one line."""
+
+
+@dataclass(slots=True)
+class Listeners:
+    """Who else wants to know: the demo prints what it hears."""
+
+    bound: Callable[[PodInfo, str], None] | None = None
+    failed: Callable[[PodInfo, str], None] | None = None
+    ready: Callable[[], None] | None = None
+
+
+@dataclass(slots=True)
+class Bell:
+    """Rings when there is a pod to decide, and hears of trouble."""
+
+    rung: asyncio.Event = field(default_factory=asyncio.Event)
+    waiting: WaitingPods = field(default_factory=WaitingPods)
+
+    def wake(self) -> None:
+        self.rung.set()
+
+    def refused(self, line: str) -> None:
+        log.error(line, "An object cannot be read and is left out")
+
+    def hint_failed(
+        self, plugin: str, event: ClusterEvent, pod: object, problem: Exception
+    ) -> None:
+        pod_name = str(getattr(pod, "key", pod))
+        log.error(problem, "A queueing hint failed", plugin=plugin, event=event.label, pod=pod_name)
+
+    def assumed_gone(self, pod: PodInfo) -> None:
+        self.waiting.reject(pod.uid, "", "removed")
+
+
+class Process:
+    """One scheduler at work on one cluster."""
+
+    def __init__(
+        self,
+        configuration: KubeSchedulerConfiguration,
+        classes: Mapping[str, type],
+        access: ClusterAccess,
+        *,
+        listeners: Listeners | None = None,
+        seed: int | None = None,
+    ) -> None:
+        self.configuration = configuration
+        self.access = access
+        self.listeners = listeners or Listeners()
+        self.clock = SystemClock()
+        self.metrics = Metrics()
+        self.bell = Bell()
+        self.core = Core(
+            Cluster(),
+            configuration,
+            classes,
+            self.clock,
+            random.Random(seed).randrange,
+            self.bell,
+        )
+        self._stopping = asyncio.Event()
+        self._supply_metrics()
+
+    def stop(self) -> None:
+        """Take no more pods; end when those under way are done."""
+        self._stopping.set()
+        self.bell.wake()
+
+    async def run(self) -> None:
+        """Work until stopped. Raises StartError if the cluster cannot be worked on."""
+        async with contextlib.AsyncExitStack() as stack:
+            client = await stack.enter_async_context(Client(self.access))
+            await self._check_access(client)
+            binds = Posts(self.access, BIND_CONNECTIONS)
+            patches = Posts(self.access, PATCH_CONNECTIONS, capacity=CAPACITY)
+            events = Posts(self.access, EVENT_CONNECTIONS, capacity=CAPACITY)
+            for posts in (binds, patches, events):
+                await posts.start()
+                stack.push_async_callback(posts.close)
+            recorders = self._recorders(events)
+            outcome = Outcome(self.core.intake, recorders, patches, self.metrics, self.clock)
+            outcome.bound_listener = self.listeners.bound
+            outcome.failed_listener = self.listeners.failed
+            binding = Binding(
+                self.core.queue,
+                outcome,
+                binds,
+                client,
+                ClientIo(client),
+                self.clock,
+                self.bell.waiting,
+            )
+            watches = Watches(client, self.core.intake, self.metrics)
+            await self._work(binding, watches, recorders)
+            for posts in (patches, events):
+                await posts.drain(1.0)
+
+    async def _check_access(self, client: Client) -> None:
+        """One small question of each kind before anything starts: most mistakes show here."""
+        for resource in (NODES, PODS):
+            try:
+                await client.json("GET", resource.path(), params={"limit": 1})
+            except (Forbidden, Unauthorized) as problem:
+                raise StartError(f"missing permission to list {resource}: {problem}") from problem
+            except KubeError as problem:
+                raise StartError(f"cannot reach the cluster: {problem}") from problem
+
+    async def _work(
+        self, binding: Binding, watches: Watches, recorders: Mapping[str, EventRecorder]
+    ) -> None:
+        log.info("Starting Fairlead", profiles=list(self.core.profiles), server=self.access.server)
+        if missing := missing_plugins(self.configuration, self.core.profiles):
+            log.warning("Plugins are enabled that this version does not have", plugins=missing)
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(run) for run in watches.run()]
+            tasks.append(group.create_task(self._tend(recorders)))
+            await self._until_synced(watches)
+            await self._loop(binding)
+            if not await binding.drain(DRAIN):
+                log.warning("Stopped before all bindings were answered", pods=binding.under_way)
+            for task in tasks:
+                task.cancel()
+
+    async def _until_synced(self, watches: Watches) -> None:
+        """Nothing is decided before all that exists is known."""
+        synced = asyncio.ensure_future(watches.synced.wait())
+        stopped = asyncio.ensure_future(self._stopping.wait())
+        await asyncio.wait((synced, stopped), return_when=asyncio.FIRST_COMPLETED)
+        for task in (synced, stopped):
+            task.cancel()
+        gc.freeze()
+        if self.listeners.ready is not None and not self._stopping.is_set():
+            self.listeners.ready()
+
+    async def _loop(self, binding: Binding) -> None:
+        """Decide for a slice, let the world in, decide on; sleep when the queue is empty."""
+        algorithm = self.metrics.histogram("scheduler_scheduling_algorithm_duration_seconds")
+        scheduler = Scheduler(self.core, binding, self.clock, algorithm.observe)
+        bell = self.bell.rung
+        while not self._stopping.is_set():
+            bell.clear()
+            if scheduler.run_for(SLICE):
+                await asyncio.sleep(0)
+            else:
+                await bell.wait()
+
+    async def _tend(self, recorders: Mapping[str, EventRecorder]) -> None:
+        """What is due from time to time: back-offs, permits, long waits, series of events."""
+        queue, now = self.core.queue, self.clock.now
+        next_flush = now()
+        while True:
+            queue.flush_backoff()
+            self.bell.waiting.expire(now())
+            if now() >= next_flush:
+                queue.flush_unschedulable()
+                for recorder in recorders.values():
+                    recorder.flush()
+                next_flush = now() + FLUSH_UNSCHEDULABLE
+            await asyncio.sleep(TICK)
+
+    def _recorders(self, events: Posts) -> dict[str, EventRecorder]:
+        host = socket.gethostname()
+
+        def rejected(status: int, body: bytes) -> None:
+            log.error(body[:200].decode(errors="replace"), "An event was refused", status=status)
+
+        return {
+            name: EventRecorder(events, name, f"{name}-{host}", self.clock, rejected)
+            for name in self.core.profiles
+        }
+
+    def _supply_metrics(self) -> None:
+        """Sizes that the parts keep anyway are asked for at the scrape."""
+        queue, cluster, cycle = self.core.queue, self.core.cluster, self.core.cycle
+        supply, counts = self.metrics.supply, cycle.engine.counts
+        supply("scheduler_pending_pods", lambda: {(q,): n for q, n in queue.pending().items()})
+        supply("scheduler_queue_incoming_pods_total", queue.incoming)
+        supply("scheduler_unschedulable_pods", queue.rejections)
+        supply(
+            "scheduler_cache_size",
+            lambda: {
+                ("nodes",): len(cluster.nodes),
+                ("pods",): len(cluster),
+                ("assumed_pods",): cluster.assumed,
+            },
+        )
+        supply(
+            "fairlead_kept_answers_total",
+            lambda: {("hit",): counts.hits, ("repair",): counts.repairs, ("rebuild",): counts.anew},
+        )
+        supply("fairlead_kept_answer_mismatches_total", lambda: {(): counts.mismatches})
+        supply("fairlead_kept_answer_bytes", lambda: {(): cycle.shapes.held})
+
+
+def stop_on_signals(process: Process) -> None:
+    """SIGTERM and SIGINT end it in order; a second one ends it at once."""
+    loop = asyncio.get_running_loop()
+
+    def first(number: signal.Signals) -> None:
+        log.info("Stopping", signal=number.name)
+        loop.remove_signal_handler(number)
+        process.stop()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, first, number)

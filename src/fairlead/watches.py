@@ -1,0 +1,91 @@
+"""② The watches that keep the scheduler's picture true, and what they do with each event.
+
+Reads: nodes and pods of the API server. Writes: intake. An object that cannot be read is counted,
+told in one line, and left out.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+
+from fairlead.intake import Intake
+from fairlead.kube.client import Client
+from fairlead.kube.errors import KubeError
+from fairlead.kube.resource import NODES, PODS, Resource
+from fairlead.kube.watching import Kind, Step, Watch, WatchEvent
+from fairlead.model.decode import decode_node, decode_pod, decode_pod_event
+from fairlead.observe.logs import get_logger
+from fairlead.observe.metrics import Metrics
+
+log = get_logger("watch")
+
+LIVE_PODS = "status.phase!=Succeeded,status.phase!=Failed"
+"""A pod that has ended is told of as deleted: it needs no node any more."""
+
+
+class Watches:
+    """One watch for each resource, and whether all have listed what there is."""
+
+    def __init__(self, client: Client, intake: Intake, metrics: Metrics) -> None:
+        self._intake = intake
+        self._metrics = metrics
+        self._missing = {NODES.plural, PODS.plural}
+        self.synced = asyncio.Event()
+        self._watches = (
+            Watch(client, NODES, self._nodes, decode=decode_node, on_error=self._on_error(NODES)),
+            Watch(
+                client,
+                PODS,
+                self._pods,
+                field_selector=LIVE_PODS,
+                decode=decode_pod,
+                decode_event=decode_pod_event,
+                on_error=self._on_error(PODS),
+            ),
+        )
+
+    def run(self) -> Sequence[Coroutine[None, None, None]]:
+        """What to run, each until cancelled."""
+        return [watch.run() for watch in self._watches]
+
+    def _nodes(self, events: list[WatchEvent]) -> None:
+        intake = self._intake
+        for kind, node in events:
+            if kind in (Kind.APPLY, Kind.INIT_APPLY):
+                intake.set_node(node)
+            elif kind is Kind.DELETE:
+                intake.remove_node(node.metadata.name)
+            elif kind is Kind.INIT:
+                intake.begin_nodes()
+            else:
+                intake.end_nodes()
+                self._listed(NODES)
+
+    def _pods(self, events: list[WatchEvent]) -> None:
+        intake = self._intake
+        for kind, pod in events:
+            if kind in (Kind.APPLY, Kind.INIT_APPLY):
+                intake.set_pod(pod)
+            elif kind is Kind.DELETE:
+                intake.remove_pod(pod.metadata.uid)
+            elif kind is Kind.INIT:
+                intake.begin_pods()
+            else:
+                intake.end_pods()
+                self._listed(PODS)
+
+    def _listed(self, resource: Resource) -> None:
+        self._missing.discard(resource.plural)
+        if not self._missing:
+            self.synced.set()
+
+    def _on_error(self, resource: Resource) -> Callable[[Step, KubeError], None]:
+        errors = self._metrics.cell("fairlead_decode_errors_total", resource.plural)
+
+        def told(step: Step, problem: KubeError) -> None:
+            if step == "decode":
+                errors.value += 1
+                log.error(problem, "An object cannot be read and is left out")
+            else:
+                log.error(problem, f"Cannot {step}; trying again", resource=str(resource))
+
+        return told
