@@ -299,10 +299,12 @@ class Facts:
         kept = [data for data in map(msgspec.json.encode, volumes) if b'":{' in data]
         return self.raw(Raw(b"[" + b",".join(kept) + b"]")) if kept else b""
 
-    def with_image_volumes(
-        self, images: tuple[str, ...], volumes: Sequence[Volume]
+    def images(
+        self, images: tuple[str, ...], kept: bytes, volumes: Sequence[Volume]
     ) -> tuple[str, ...]:
         """The images of containers, and after them those that are mounted as volumes."""
+        if b'"image":' not in kept:
+            return images
         mounted = [
             _image_name(_read_image_volume(volume.image).reference)
             for volume in volumes

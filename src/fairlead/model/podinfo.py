@@ -109,25 +109,21 @@ class PodInfos:
         held = facts.held(containers, status)
         affinity = facts.affinity(spec.affinity)
         volumes = facts.volumes(spec.volumes) if spec.volumes else b""
-        images = containers.images
-        if volumes and b'"image":' in volumes:
-            images = facts.with_image_volumes(images, spec.volumes)
-        text = facts.text
-        node_name = text(spec.node_name)
+        images = facts.images(containers.images, volumes, spec.volumes)
         return PodInfo(
             meta.uid,
-            text(meta.namespace),
+            facts.text(meta.namespace),
             meta.name,
             f"{meta.namespace}/{meta.name}",
             meta.resource_version,
             meta.generation,
             facts.labels(meta.labels),
-            node_name,
-            text(spec.scheduler_name),
+            facts.text(spec.node_name),
+            facts.text(spec.scheduler_name),
             spec.priority or 0,
-            text(spec.preemption_policy),
+            facts.text(spec.preemption_policy),
             meta.deletion_timestamp is not None,
-            text(status.phase),
+            facts.text(status.phase),
             status.nominated_node_name,
             status.start_time or "",
             meta.creation_timestamp or "",
@@ -154,5 +150,5 @@ class PodInfos:
             facts.raw(spec.topology_spread_constraints),
             facts.raw(status.resource_claim_statuses),
             facts.raw(status.extended_resource_claim_status),
-            None if node_name else facts.condition(status.conditions, POD_SCHEDULED),
+            None if spec.node_name else facts.condition(status.conditions, POD_SCHEDULED),
         )

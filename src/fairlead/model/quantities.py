@@ -35,5 +35,10 @@ def add(total: Quantities, more: Mapping[str, Quantity]) -> None:
 def raise_to(total: Quantities, least: Mapping[str, Quantity]) -> None:
     """Raise a total in place to at least these amounts, names that it lacks included."""
     for name, quantity in least.items():
-        if name not in total or quantity.compare(total[name]) > 0:
+        current = total.get(name)
+        if current is None:
             total[name] = quantity
+        elif quantity.compare(current) > 0:
+            # Go makes a big decimal of what it compares with one, and keeps it.
+            wide = quantity.wide or current.wide
+            total[name] = Quantity(quantity.unscaled, quantity.scale, wide=wide)

@@ -126,7 +126,8 @@ def _narrow_up(unscaled: int, up: int) -> int:
 def _wide_at(unscaled: int, up: int) -> int:
     """What Go's big decimal gives: rounding up toward plus infinity in places, 64 bits kept."""
     if up >= 0:
-        return _wrap(_wrap(unscaled) * 10**up)
+        # A power of ten that is too large for an int64 becomes the smallest one.
+        return _wrap(_wrap(unscaled) * (10**up if up < 19 else _INT64_MIN))
     divisor = 10**-up
     if unscaled < _INT64_MAX and -up < 19:
         short = _wrap(unscaled)

@@ -38,6 +38,17 @@ SHARED = (
 )
 
 
+def web_container(number: int, token: str) -> dict[str, Any]:
+    return {
+        "name": "web",
+        "image": "registry.example:5000/web",
+        "resources": {"requests": {"cpu": "100m"}},
+        "ports": [{"containerPort": 80, "hostPort": 8080, "hostIP": "10.0.0.1"}],
+        "volumeMounts": [{"name": token, "mountPath": "/token"}],
+        "env": [{"name": "A", "value": str(number)}],
+    }
+
+
 def web_pod(number: int, **spec: Any) -> dict[str, Any]:
     token = f"kube-api-access-{number:05x}"
     return {
@@ -56,16 +67,7 @@ def web_pod(number: int, **spec: Any) -> dict[str, Any]:
         },
         "spec": {
             "nodeName": "n1",
-            "containers": [
-                {
-                    "name": "web",
-                    "image": "registry.example:5000/web",
-                    "resources": {"requests": {"cpu": "100m"}},
-                    "ports": [{"containerPort": 80, "hostPort": 8080, "hostIP": "10.0.0.1"}],
-                    "volumeMounts": [{"name": token, "mountPath": "/token"}],
-                    "env": [{"name": "A", "value": str(number)}],
-                }
-            ],
+            "containers": [web_container(number, token)],
             "volumes": [
                 {"name": token, "projected": {"sources": []}},
                 {"name": "data", "persistentVolumeClaim": {"claimName": "data"}},

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.model.errors import DecodeError
+from fairlead.model.quantities import add, raise_to
 from fairlead.model.quantity import Quantity, int_value, milli_value, parse_quantity
 
 ANSWERS = json.loads((Path(__file__).parent / "quantities.json").read_text())
@@ -71,3 +72,15 @@ def test_an_error_is_one_short_line() -> None:
     assert "\n" not in str(caught.value)
     with pytest.raises(DecodeError):
         parse_quantity(float("nan"))
+
+
+def test_beyond_64_bits_the_way_of_keeping_decides_as_in_go() -> None:
+    narrow = parse_quantity("10E")
+    assert (narrow.wide, narrow.value()) == (False, 0)
+    largest = {"memory": parse_quantity("100Ti")}
+    assert largest["memory"].wide
+    raise_to(largest, {"memory": narrow})
+    assert largest["memory"].value() == 10**19 - 2**64
+    add(largest, {"memory": parse_quantity("1"), "cpu": parse_quantity("1m")})
+    assert largest["memory"].value() == 10**19 + 1 - 2**64
+    assert largest["cpu"].milli_value() == 1
