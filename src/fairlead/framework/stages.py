@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fairlead.framework.status import Status
     from fairlead.model.podinfo import PodInfo
     from fairlead.queue.entry import QueuedPodInfo
+    from fairlead.queue.events import Registration
 
 MAX_NODE_SCORE = 100
 """Scores are 0 to 100 after NormalizeScore."""
@@ -38,6 +39,16 @@ class PreEnqueue(Protocol):
     """May the pod enter the active queue? Anything but None holds it back."""
 
     def pre_enqueue(self, pod: "PodInfo") -> "Status | None": ...
+
+
+class EnqueueExtensions(Protocol):
+    """Which events may make a pod schedulable that this plugin rejected?
+
+    Each event comes with a hint `(pod, old, new) -> QueueingHint`, or with None where it is always
+    worth another attempt. A plugin without this method has its pods tried again on every event.
+    """
+
+    def events_to_register(self) -> "Sequence[Registration]": ...
 
 
 class QueueSort(Protocol):

@@ -1,6 +1,6 @@
 """NodeAffinity: nodes chosen by their labels or by name, as demanded and as preferred."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -10,11 +10,12 @@ from fairlead.cluster.columns import Int64, Mask
 from fairlead.cluster.nodes import NodeInfo
 from fairlead.config.args import NodeAffinityArgs
 from fairlead.framework.depends import Depends
-from fairlead.framework.nodeset import NodeSet, Verdicts
+from fairlead.framework.nodeset import Ids, NodeSet, Verdicts
 from fairlead.framework.normalize import default_normalize
 from fairlead.framework.stages import PreFilterResult
 from fairlead.framework.state import CycleState
 from fairlead.framework.status import SKIP, Code, Status, error, unresolvable
+from fairlead.model.node import Node
 from fairlead.model.podinfo import PodInfo
 from fairlead.model.selector import (
     NAME_FIELD,
@@ -28,6 +29,7 @@ from fairlead.model.selector import (
 from fairlead.model.selector import (
     NodeAffinity as Affinity,
 )
+from fairlead.queue.events import ADD, NODE, ActionType, ClusterEvent, QueueingHint, Registration
 
 REASON = "node(s) didn't match Pod's node affinity/selector"
 REASON_ENFORCED = "node(s) didn't match scheduler-enforced node affinity"
@@ -51,6 +53,17 @@ class NodeAffinity:
             self.added_preferred, fault = compile_preferred(preferred)
             assert not fault, "validated with the configuration"
 
+    def events_to_register(self) -> Sequence[Registration]:
+        return [(ClusterEvent(NODE, ADD | ActionType.UPDATE_NODE_LABEL), self.after_node_change)]
+
+    def after_node_change(self, pod: PodInfo, old: Node | None, new: Node) -> QueueingHint:
+        """The node is one that the pod wants, and was not before."""
+        added, name, labels = self.added_required, new.metadata.name, new.metadata.labels
+        if added is not None and not added.matches(labels, name):
+            return QueueingHint.SKIP
+        unwanted = old is None or not wanted(pod, name, old.metadata.labels)
+        return QueueingHint(unwanted and wanted(pod, name, labels))
+
     def reads(self, pod: PodInfo) -> object:
         return pod.node_selector, pod.required_node_affinity, pod.preferred_node_affinity
 
@@ -73,13 +86,7 @@ class NodeAffinity:
             node.labels, node.name
         ):
             return REFUSAL_ENFORCED
-        for key, value in pod.node_selector or ():
-            if node.labels.get(key) != value:
-                return REFUSAL
-        required = pod.required_node_affinity
-        if required is not None and not required.matches(node.labels, node.name):
-            return REFUSAL
-        return None
+        return None if wanted(pod, node.name, node.labels) else REFUSAL
 
     def filter_nodes(self, pod: PodInfo, nodes: NodeSet, state: CycleState) -> Verdicts | None:
         passed = np.ones(nodes.size, np.bool_)
@@ -128,6 +135,15 @@ def added_affinity(args: NodeAffinityArgs) -> Affinity:
     return msgspec.convert(given(msgspec.to_builtins(args.added_affinity)) or {}, Affinity)
 
 
+def wanted(pod: PodInfo, name: str, labels: Mapping[str, str]) -> bool:
+    """Whether the pod can go to a node with this name and these labels."""
+    for key, value in pod.node_selector or ():
+        if labels.get(key) != value:
+            return False
+    required = pod.required_node_affinity
+    return required is None or required.matches(labels, name)
+
+
 def names_of(term: NodeTerm) -> frozenset[str] | None:
     """The only nodes that a term can mean, by name; None if it does not name any."""
     named = [f.values for f in term.fields if f.key == NAME_FIELD and f.operator == "In"]
@@ -163,8 +179,7 @@ def having(nodes: NodeSet, requirement: Requirement) -> Mask:
     values, ids = nodes.label(requirement.key)
     match requirement.operator:
         case "In" | "NotIn":
-            wanted = [number for v in requirement.values if (number := values.get(v))]
-            mask = among(ids, wanted)
+            mask = among(ids, [number for v in requirement.values if (number := values.get(v))])
             return mask if requirement.operator == "In" else ~mask
         case "Exists":
             return ids != 0
@@ -178,10 +193,7 @@ def having(nodes: NodeSet, requirement: Requirement) -> Mask:
             return passing[ids]
 
 
-def among(ids: Sequence[int], wanted: Sequence[int]) -> Mask:
-    column = np.asarray(ids)
-    if not wanted:
-        return np.zeros(len(column), np.bool_)
-    if len(wanted) == 1:
-        return column == wanted[0]
-    return np.isin(column, wanted)
+def among(ids: Ids, numbers: Sequence[int]) -> Mask:
+    if len(numbers) == 1:
+        return ids == numbers[0]
+    return np.isin(ids, numbers)

@@ -1,5 +1,7 @@
 """NodeName: a pod that names its node goes to no other."""
 
+from collections.abc import Sequence
+
 from fairlead.cluster.changes import Aspect
 from fairlead.cluster.nodes import NodeInfo
 from fairlead.framework.depends import Depends
@@ -7,6 +9,7 @@ from fairlead.framework.nodeset import NodeSet, Verdicts
 from fairlead.framework.state import CycleState
 from fairlead.framework.status import Code, Status, unresolvable
 from fairlead.model.podinfo import PodInfo
+from fairlead.queue.events import ADD, NODE, ClusterEvent, Registration
 
 REASON = "node(s) didn't match the requested node name"
 REFUSAL = unresolvable(REASON)
@@ -15,6 +18,9 @@ REFUSAL = unresolvable(REASON)
 class NodeName:
     name = "NodeName"
     depends = Depends(Aspect.EXISTENCE)
+
+    def events_to_register(self) -> Sequence[Registration]:
+        return [(ClusterEvent(NODE, ADD), None)]
 
     def reads(self, pod: PodInfo) -> object:
         return pod.node_name

@@ -13,6 +13,15 @@ from fairlead.framework.stages import PreFilterResult
 from fairlead.framework.state import CycleState
 from fairlead.framework.status import SKIP, Status, error, unschedulable
 from fairlead.model.podinfo import PodInfo
+from fairlead.queue.events import (
+    ADD,
+    DELETE,
+    NODE,
+    POD,
+    ClusterEvent,
+    QueueingHint,
+    Registration,
+)
 
 REASON = "node(s) didn't have free ports for the requested pod ports"
 REFUSAL = unschedulable(REASON)
@@ -24,6 +33,9 @@ NOT_FOUND = error(f'reading "{PRE_FILTER}" from cycleState: not found')
 class NodePorts:
     name = "NodePorts"
     depends = Depends(Aspect.PORTS)
+
+    def events_to_register(self) -> Sequence[Registration]:
+        return [(ClusterEvent(POD, DELETE), after_deletion), (ClusterEvent(NODE, ADD), None)]
 
     def reads(self, pod: PodInfo) -> object:
         return pod.host_ports
@@ -44,15 +56,9 @@ class NodePorts:
         if PRE_FILTER not in state:
             everywhere = np.ones(nodes.size, np.bool_)
             return nodes.reject(everywhere, *NOT_FOUND.reasons, code=NOT_FOUND.code)
-        mask = np.fromiter(
-            (
-                bool(node is not None and node.used_ports)
-                and conflict(pod.host_ports, node.used_ports)
-                for node in nodes.infos()
-            ),
-            np.bool_,
-            nodes.size,
-        )
+        infos = nodes.infos()
+        taken = (node is not None and conflict(pod.host_ports, node.used_ports) for node in infos)
+        mask = np.fromiter(taken, np.bool_, nodes.size)
         return nodes.reject(mask, REASON)
 
 
@@ -67,3 +73,10 @@ def conflict(wanted: Sequence[HostPort], used: Counter[HostPort] | None) -> bool
         elif (address, protocol, port) in used or (ANY_ADDRESS, protocol, port) in used:
             return True
     return False
+
+
+def after_deletion(pod: PodInfo, old: PodInfo, new: None) -> QueueingHint:
+    """A pod has gone that had, or was about to have, a port that this one wants."""
+    if not (old.node_name or old.nominated_node_name):
+        return QueueingHint.SKIP
+    return QueueingHint(conflict(pod.host_ports, Counter(old.host_ports)))

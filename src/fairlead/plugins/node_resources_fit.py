@@ -17,10 +17,21 @@ from fairlead.framework.nodeset import NodeSet, Verdicts
 from fairlead.framework.stages import PreFilterResult
 from fairlead.framework.state import CycleState
 from fairlead.framework.status import Code, Status, error
+from fairlead.model.node import Node
 from fairlead.model.podinfo import PodInfo
 from fairlead.model.resources import Resources, is_extended
 from fairlead.plugins.scoring.allocation import Request, requests_of
 from fairlead.plugins.scoring.strategies import strategy
+from fairlead.queue.events import (
+    ADD,
+    DELETE,
+    NODE,
+    POD,
+    ActionType,
+    ClusterEvent,
+    QueueingHint,
+    Registration,
+)
 
 TOO_MANY_PODS = "Too many pods"
 PRE_FILTER = "PreFilterNodeResourcesFit"
@@ -38,13 +49,34 @@ class NodeResourcesFit:
         self.weights = tuple((r.name, r.weight) for r in args.scoring_strategy.resources)
         self.strategy = strategy(args.scoring_strategy)
 
+    def events_to_register(self) -> Sequence[Registration]:
+        return [
+            (ClusterEvent(POD, DELETE | ActionType.UPDATE_POD_SCALE_DOWN), after_pod_change),
+            (ClusterEvent(NODE, ADD | ActionType.UPDATE_NODE_ALLOCATABLE), self.after_node_change),
+        ]
+
+    def after_node_change(self, pod: PodInfo, old: Node | None, new: Node) -> QueueingHint:
+        """The pod would fit if the node were empty, and the node has more than before."""
+        has, most_pods = new.allocatable_resources()
+        needs = wanted(pod.request, self.counted(pod))
+        if most_pods < 1 or any(amount > has.get(resource) for resource, amount in needs):
+            return QueueingHint.SKIP
+        if old is None:
+            return QueueingHint.QUEUE
+        had, most_pods_before = old.allocatable_resources()
+        grew = any(has.get(resource) > had.get(resource) for resource, _ in needs)
+        return QueueingHint(grew or most_pods > most_pods_before)
+
     def reads(self, pod: PodInfo) -> object:
         return pod.request, pod.score_request
 
     def pre_filter(self, pod: PodInfo, state: CycleState) -> PreFilterResult | Status | None:
-        scalars = tuple((n, q) for n, q in pod.request.scalars if q and not self.ignores(n))
-        state.write(PRE_FILTER, scalars)
+        state.write(PRE_FILTER, self.counted(pod))
         return None
+
+    def counted(self, pod: PodInfo) -> tuple[tuple[str, int], ...]:
+        """The resources of the pod that have no field of their own, and that count."""
+        return tuple((n, q) for n, q in pod.request.scalars if q and not self.ignores(n))
 
     def ignores(self, resource: str) -> bool:
         if not is_extended(resource):
@@ -106,6 +138,17 @@ class NodeResourcesFit:
         if PRE_SCORE in state:
             return state.read(PRE_SCORE)  # type: ignore[return-value]
         return requests_of(pod.score_request, self.weights)
+
+
+def after_pod_change(pod: PodInfo, old: PodInfo, new: PodInfo | None) -> QueueingHint:
+    """A pod has left, or takes less of something that this one wants."""
+    if new is None:
+        return QueueingHint(bool(old.node_name or old.nominated_node_name))
+    if new.uid == pod.uid:
+        return QueueingHint.QUEUE
+    before, now = old.placed_request, new.placed_request
+    less = any(now.get(n) < before.get(n) for n, _ in wanted(pod.request, pod.request.scalars))
+    return QueueingHint(bool(new.node_name) and less)
 
 
 def noted(state: CycleState) -> Sequence[tuple[str, int]]:

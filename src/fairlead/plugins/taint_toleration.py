@@ -12,8 +12,17 @@ from fairlead.framework.nodeset import NodeSet, Verdicts
 from fairlead.framework.normalize import default_normalize
 from fairlead.framework.state import CycleState
 from fairlead.framework.status import Code, StageFailed, Status, unresolvable
-from fairlead.model.node import Taint
+from fairlead.model.node import Node, Taint
 from fairlead.model.podinfo import PodInfo, Toleration
+from fairlead.queue.events import (
+    ADD,
+    NODE,
+    POD,
+    ActionType,
+    ClusterEvent,
+    QueueingHint,
+    Registration,
+)
 
 REASON = "node(s) had untolerated taint(s)"
 REFUSAL = unresolvable(REASON)
@@ -23,6 +32,12 @@ PRE_SCORE = "PreScoreTaintToleration"
 class TaintToleration:
     name = "TaintToleration"
     depends = Depends(Aspect.TAINTS)
+
+    def events_to_register(self) -> Sequence[Registration]:
+        return [
+            (ClusterEvent(NODE, ADD | ActionType.UPDATE_NODE_TAINT), after_node_change),
+            (ClusterEvent(POD, ActionType.UPDATE_POD_TOLERATION), after_toleration),
+        ]
 
     def reads(self, pod: PodInfo) -> object:
         return pod.tolerations
@@ -82,3 +97,13 @@ def disliked(taints: Sequence[Taint], tolerations: Sequence[Toleration]) -> int:
         and not any(toleration.tolerates(taint) for toleration in tolerations)
         for taint in taints
     )
+
+
+def after_node_change(pod: PodInfo, old: Node | None, new: Node) -> QueueingHint:
+    """The pod tolerates the node now, and did not before."""
+    kept_off = old is None or untolerated(old.spec.taints, pod.tolerations)
+    return QueueingHint(kept_off and not untolerated(new.spec.taints, pod.tolerations))
+
+
+def after_toleration(pod: PodInfo, old: PodInfo, new: PodInfo) -> QueueingHint:
+    return QueueingHint(new.uid == pod.uid)
