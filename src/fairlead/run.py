@@ -30,7 +30,6 @@ from fairlead.kube.resource import NODES, PODS
 from fairlead.model.podinfo import PodInfo
 from fairlead.observe.logs import get_logger
 from fairlead.observe.metrics import Metrics
-from fairlead.profiles import missing_plugins
 from fairlead.queue.events import ClusterEvent
 from fairlead.scheduler import Core, Scheduler
 from fairlead.watches import Watches
@@ -158,8 +157,6 @@ class Process:
         self, binding: Binding, watches: Watches, recorders: Mapping[str, EventRecorder]
     ) -> None:
         log.info("Starting Fairlead", profiles=list(self.core.profiles), server=self.access.server)
-        if missing := missing_plugins(self.configuration, self.core.profiles):
-            log.warning("Plugins are enabled that this version does not have", plugins=missing)
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(run) for run in watches.run()]
             tasks.append(group.create_task(self._tend(recorders)))

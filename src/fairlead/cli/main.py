@@ -18,6 +18,8 @@ HELP: Final = """A Kubernetes scheduler that people extend in Python.
 
 \b
 To begin with:
+  fairlead demo                 pods being placed, on a cluster inside of the process
+  fairlead run --config FILE    the scheduler, on your cluster
   fairlead config check FILE    what is wrong with a KubeSchedulerConfiguration
   fairlead config show FILE     which plugins run where, and with what weight
 
@@ -35,6 +37,8 @@ class Entry(NamedTuple):
 
 COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
     {
+        "demo": Entry("fairlead.cli.demo:demo", "Watch pods being placed, without a cluster."),
+        "cluster": Entry("fairlead.cli.cluster:cluster", "Serve an embedded cluster alone."),
         "run": Entry("fairlead.cli.run:run", "Run the scheduler on a cluster."),
         "config": Entry("fairlead.cli.config:config", "Check and show configurations."),
     }

@@ -18,7 +18,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 EMPTY = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 
 
-class Level(click.ParamType):
+class Level(click.ParamType[int]):
     """A verbosity, as Go's flags take it too: `-v 2`, `-v2`, `-v=2`, `--v=2`."""
 
     name = "level"

@@ -1,6 +1,7 @@
 """`fairlead run`: the scheduler."""
 
 import asyncio
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 
 import click
@@ -18,8 +19,11 @@ from fairlead.extensions.folder import PluginLoadError
 from fairlead.framework.status import PluginError
 from fairlead.kube.errors import KubeError
 from fairlead.kube.kubeconfig import load_kubeconfig
-from fairlead.observe.logs import configure
+from fairlead.observe.logs import configure, get_logger
+from fairlead.profiles import missing_plugins
 from fairlead.run import Process, StartError, stop_on_signals
+
+log = get_logger("run")
 
 ELECTION = (
     "leader election is not supported yet: set leaderElection.leaderElect to false in the"
@@ -71,22 +75,33 @@ def run(
             fail(ELECTION)
         classes = known_classes(plugin_dirs)
         path = None if master and not kubeconfig else kubeconfig_path(kubeconfig, configuration)
-        process = Process(configuration, classes, load_kubeconfig(path, context, master))
-        start(process)
+        access = load_kubeconfig(path, context, master)
+
+        async def until_stopped() -> None:
+            process = Process(configuration, classes, access)
+            if missing := missing_plugins(configuration, process.core.profiles):
+                log.warning("Plugins are enabled that this version does not have", plugins=missing)
+            stop_on_signals(process)
+            await process.run()
+
+        start(until_stopped)
     except (ConfigError, PluginLoadError, PluginError, KubeError, StartError) as problem:
         fail(problem)
 
 
-def start(process: Process) -> None:
-    """Run the process to its end, on uvloop where there is one."""
-
-    async def until_stopped() -> None:
-        stop_on_signals(process)
-        await process.run()
-
+def start(work: Callable[[], Coroutine[None, None, None]]) -> None:
+    """Run it to its end, on uvloop where there is one; of several failures the first is told."""
     try:
-        import uvloop
-    except ImportError:
-        asyncio.run(until_stopped())
-    else:
-        uvloop.run(until_stopped())
+        try:
+            import uvloop
+        except ImportError:
+            asyncio.run(work())
+        else:
+            uvloop.run(work())
+    except BaseExceptionGroup as group:
+        raise first_of(group) from None
+
+
+def first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    problem = group.exceptions[0]
+    return first_of(problem) if isinstance(problem, BaseExceptionGroup) else problem

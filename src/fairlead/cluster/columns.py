@@ -6,6 +6,7 @@ When the room grows all arrays are made anew and `epoch` moves: whoever kept an 
 """
 
 from collections.abc import Iterator
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
 Mask = NDArray[np.bool_]
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 LIMIT = 2**63 - 1
 FIRST_ROOM = 64
@@ -95,7 +97,7 @@ def names_without(scalars: dict[str, Int64], used: set[str]) -> Iterator[str]:
     return (name for name in scalars if name not in used)
 
 
-def longer(column: NDArray[np.generic], room: int) -> NDArray[np.generic]:
+def longer(column: NDArray[Scalar], room: int) -> NDArray[Scalar]:
     """A copy with room at the end, the new places zero."""
     wide = np.zeros(room, column.dtype)
     wide[: len(column)] = column

@@ -56,7 +56,9 @@ def diagnose(
 ) -> Unplaced:
     """No node fits the pod: the words for it, and the plugins that stand in its way."""
     times = np.bincount(verdict.reasons)
-    reasons = count_reasons((handle.reasons_of(i), int(times[i])) for i in times.nonzero()[0])
+    reasons = count_reasons(
+        (handle.reasons_of(i), int(times[i])) for i in times.nonzero()[0].tolist()
+    )
     if len(verdict.rows) < nodes:
         reasons[absent_reason(narrowing)] += nodes - len(verdict.rows)
     refusers = set(zip(verdict.refusers.tolist(), verdict.codes.tolist(), strict=True))

@@ -269,14 +269,14 @@ class Kept:
 
     def _hold_codes(self, codes: Codes, reasons: Ids) -> None:
         self.codes, self.reasons = codes, reasons
-        self.codes_at, self.reasons_at = memoryview(codes), memoryview(reasons)
+        self.codes_at, self.reasons_at = codes.data, reasons.data
         self.errors = bool((codes == Code.ERROR).any())
 
     def _hold_scores(self, scores: Int64) -> None:
         self.scores = np.ascontiguousarray(scores)
         if not self.scores.flags.writeable or self.scores.base is not None:
             self.scores = self.scores.copy()
-        self.scores_at = memoryview(self.scores)
+        self.scores_at = self.scores.data
 
     def _check(self, scores: Int64) -> None:
         if scores.size:

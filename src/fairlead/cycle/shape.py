@@ -59,7 +59,7 @@ class Shape:
 
     def __init__(
         self,
-        key: Hashable,
+        key: tuple[Hashable, ...],
         state: CycleState,
         kept: list[Kept],
         table: NodeTable,
@@ -118,7 +118,7 @@ class Shape:
             (one, one.instance.weight) for one in scoring if one.instance.normalize_score is None
         ]
         self.totals: Int64 = self._sums(None)
-        self.totals_at = memoryview(self.totals)
+        self.totals_at = self.totals.data
 
     def catch_up(self) -> None:
         """Bring the kept answers and the totals to the present."""
