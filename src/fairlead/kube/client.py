@@ -87,11 +87,11 @@ class Client:
         )
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, *_error: object) -> None:
         if self._session is not None:
             await self._session.close()
             self._session = None
-            for _ in range(3):  # aborted transports end in the next turns of the loop
+            for _turn in range(3):  # aborted transports end in the next turns of the loop
                 await asyncio.sleep(0)
 
     def within(self, seconds: float) -> "Client":

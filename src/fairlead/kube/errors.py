@@ -185,7 +185,7 @@ def unreachable(url: str, error: BaseException, *, written: bool = False) -> Unr
 
 
 def _why(error: BaseException) -> str:
-    chain = list(_causes(error))
+    chain = _causes(error)[::-1]  # the innermost knows most: aiohttp's wrappers borrow its classes
     for cause in chain:
         if isinstance(cause, ssl.SSLCertVerificationError):
             return (
@@ -205,8 +205,7 @@ def _why(error: BaseException) -> str:
     for cause in chain:
         if isinstance(cause, TimeoutError):
             return "no answer in time; check the network, or whether it is overloaded"
-    last = chain[-1]
-    return " ".join(str(last).split()) or type(last).__name__
+    return " ".join(str(chain[0]).split()) or type(chain[0]).__name__
 
 
 def _causes(error: BaseException) -> list[BaseException]:

@@ -140,6 +140,7 @@ class Posts:
         self._authorization = authorization(access)
         host = access.url.netloc.rpartition("@")[2]
         self._common = f"Host: {host}\r\nUser-Agent: {agent or user_agent()}\r\nAccept: {JSON}\r\n"
+        self._prefix = access.prefix
         self._header: str | None = None  # the Authorization that `_heads` were made with
         self._heads: dict[str, str] = {}
         self._queue: deque[_Request] = deque()
@@ -295,7 +296,7 @@ class Posts:
 
     def _write(self, connection: _Connection, request: _Request, now: float) -> None:
         self._under_way += 1
-        head = f"{request.method} {self._access.prefix}{request.path}{self._head(request)}"
+        head = f"{request.method} {self._prefix}{request.path}{self._head(request)}"
         data = f"{head}{len(request.body)}\r\n\r\n".encode() + request.body
         connection.write(request, data, now)
 

@@ -1,8 +1,20 @@
 """A resource is where objects of one kind live in the API; the constants are those that we use."""
 
+import re
 from urllib.parse import quote
 
 from msgspec import Struct
+
+_is_plain = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*").fullmatch
+
+
+def _quoted(name: str) -> str:
+    """One segment of a path; nearly all names need no quoting, and asking is ten times cheaper."""
+    if _is_plain(name):
+        return name
+    if name in (".", ".."):
+        raise ValueError(f"{name!r} is no name")
+    return quote(name, safe="")
 
 
 class Resource(Struct, frozen=True, gc=False):
@@ -29,12 +41,12 @@ class Resource(Struct, frozen=True, gc=False):
         """
         root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
         if self.namespaced and namespace:
-            root = f"{root}/namespaces/{quote(namespace, safe='')}"
+            root = f"{root}/namespaces/{_quoted(namespace)}"
         elif self.namespaced and name:
             raise ValueError(f"{self.kind} {name!r} needs a namespace")
         path = f"{root}/{self.plural}"
         if name:
-            path = f"{path}/{quote(name, safe='')}"
+            path = f"{path}/{_quoted(name)}"
         if subresource:
             path = f"{path}/{subresource}"
         return path

@@ -16,6 +16,8 @@ def test_paths() -> None:
 
 def test_names_cannot_leave_their_place() -> None:
     assert PODS.path("a/b", "c?d e") == "/api/v1/namespaces/a%2Fb/pods/c%3Fd%20e"
+    with pytest.raises(ValueError, match="is no name"):
+        PODS.path("..", "p")
 
 
 def test_an_object_of_no_namespace_is_a_mistake() -> None:
