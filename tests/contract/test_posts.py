@@ -7,7 +7,7 @@ from collections import Counter
 
 import msgspec
 
-from fairlead.kube.client import PATCH_TYPES
+from fairlead.kube.content import PATCH_TYPES
 from fairlead.kube.errors import Unreachable
 from fairlead.kube.events import EventRecorder, Regarding
 from fairlead.kube.pipeline import Posts

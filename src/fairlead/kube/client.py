@@ -8,11 +8,9 @@ The trap: an eviction that a PodDisruptionBudget blocks is a 429 too, without `R
 
 import asyncio
 import random
-import sys
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from importlib.metadata import version
-from typing import Any, Literal, Self
+from typing import Any, Self
 from urllib.parse import urlencode
 
 import aiohttp
@@ -20,6 +18,7 @@ import msgspec
 from yarl import URL
 
 from fairlead.kube.access import ClusterAccess, authorization
+from fairlead.kube.content import JSON, PATCH_TYPES, PatchKind, default_user_agent
 from fairlead.kube.errors import (
     ApiError,
     Gone,
@@ -32,25 +31,12 @@ from fairlead.kube.errors import (
 from fairlead.kube.resource import NODES, PODS, Resource
 from fairlead.kube.tls import client_context
 
-JSON = "application/json"
-PatchKind = Literal["json", "merge", "strategic", "apply"]
-PATCH_TYPES: Mapping[PatchKind, str] = {
-    "json": "application/json-patch+json",
-    "merge": "application/merge-patch+json",
-    "strategic": "application/strategic-merge-patch+json",
-    "apply": "application/apply-patch+yaml",  # JSON is YAML, and the server reads it as such
-}
 Object = dict[str, Any]
 Body = Mapping[str, Any] | list[Any] | msgspec.Struct | bytes | None
 Params = Mapping[str, str | int | bool | None] | None
 
 ATTEMPTS = 5
 PAGE = 500
-
-
-def user_agent() -> str:
-    """What the API server's audit log calls us, in the form that Kubernetes' own programs use."""
-    return f"fairlead/{version('fairlead')} ({sys.platform})"
 
 
 class Client:
@@ -61,9 +47,15 @@ class Client:
     """
 
     def __init__(
-        self, access: ClusterAccess, *, timeout: float = 30.0, field_manager: str = "fairlead"
+        self,
+        access: ClusterAccess,
+        *,
+        timeout: float = 30.0,
+        field_manager: str = "fairlead",
+        user_agent: str | None = None,
     ) -> None:
         self.access = access
+        self._user_agent = user_agent or default_user_agent()
         self._timeout = timeout
         self._field_manager = field_manager
         self._authorization = authorization(access)
@@ -82,7 +74,7 @@ class Client:
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=10),
             # No compression: it costs the server more than it saves on these networks.
             skip_auto_headers=("Accept-Encoding", "Content-Type"),
-            headers={"User-Agent": user_agent(), "Accept": JSON},
+            headers={"User-Agent": self._user_agent, "Accept": JSON},
             read_bufsize=1 << 18,
         )
         return self

@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from fairlead.clock import SystemClock, WallClock
-from fairlead.kube.client import JSON, PATCH_TYPES
+from fairlead.kube.content import JSON, PATCH_TYPES
 from fairlead.kube.errors import Dropped, Unreachable
 from fairlead.kube.pipeline import Posts
 from fairlead.kube.resource import EVENTS

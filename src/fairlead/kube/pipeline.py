@@ -20,7 +20,7 @@ from collections.abc import Callable
 from typing import cast
 
 from fairlead.kube.access import ClusterAccess, authorization
-from fairlead.kube.client import JSON, user_agent
+from fairlead.kube.content import JSON, default_user_agent
 from fairlead.kube.errors import Dropped, Unreachable, unreachable
 from fairlead.kube.response import Answer, MalformedError, ResponseParser
 from fairlead.kube.tls import client_context
@@ -129,7 +129,7 @@ class Posts:
         access: ClusterAccess,
         connections: int,
         *,
-        agent: str | None = None,
+        user_agent: str | None = None,
         deadline: float = DEADLINE,
         capacity: int | None = None,
     ) -> None:
@@ -139,7 +139,8 @@ class Posts:
         self._capacity = capacity
         self._authorization = authorization(access)
         host = access.url.netloc.rpartition("@")[2]
-        self._common = f"Host: {host}\r\nUser-Agent: {agent or user_agent()}\r\nAccept: {JSON}\r\n"
+        agent = user_agent or default_user_agent()
+        self._common = f"Host: {host}\r\nUser-Agent: {agent}\r\nAccept: {JSON}\r\n"
         self._prefix = access.prefix
         self._header: str | None = None  # the Authorization that `_heads` were made with
         self._heads: dict[str, str] = {}

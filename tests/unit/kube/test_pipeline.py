@@ -88,7 +88,7 @@ async def test_one_connection_carries_one_request_at_a_time_in_order() -> None:
             seen.append(await peer.request())
             await peer.answer(b"ok", 201)
 
-    async with Wire(script) as wire, posting(wire.access, agent="me/1") as box:
+    async with Wire(script) as wire, posting(wire.access, user_agent="me/1") as box:
         for number in range(20):
             box.post(str(number), b'{"n":%d}' % number)
         assert box.posts.pending == 20
