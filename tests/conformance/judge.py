@@ -29,6 +29,7 @@ PREEMPTION = re.compile(
     r" (no new claims to deallocate|still not schedulable|preemption:"
     r"|preemption is not|not eligible)"
 )
+FAILED = re.compile(r'plugin "(\w+)" failed with')
 NAMES = ("preFilterNodes", "preFilterPlugins", "winners")
 VALUES = ("plugins", "totals", "reason", "message")
 
@@ -100,7 +101,7 @@ def narrowed(answer: Answer, plugins: set[str]) -> Answer:
             for profile, points in less["plugins"].items()
         }
     if less.get("scores"):
-        less |= _scores_of(less["scores"], plugins, less.get("winners"))
+        less |= _scores_of(less["scores"], plugins)
     if "DefaultPreemption" not in plugins:
         less.pop("postFilter", None)
         less.pop("postFilterOutcomes", None)
@@ -109,21 +110,20 @@ def narrowed(answer: Answer, plugins: set[str]) -> Answer:
     return less
 
 
-def _scores_of(
-    scores: Mapping[str, Mapping[str, int]], plugins: set[str], winners: list[str] | None
-) -> dict[str, Any]:
+def _scores_of(scores: Mapping[str, Mapping[str, int]], plugins: set[str]) -> dict[str, Any]:
+    """Scores, totals and winners by these plugins; every node wins where none of them scores."""
     rows = {
         node: {name: score for name, score in row.items() if name in plugins}
         for node, row in scores.items()
     }
     if not any(rows.values()):
-        return {"scores": {}, "totals": dict.fromkeys(scores, 0), "winners": list(scores)}
+        return {"scores": {}, "totals": {}, "winners": list(scores)}
     totals = {node: sum(row.values()) for node, row in rows.items()}
     best = max(totals.values())
     return {
         "scores": {node: row for node, row in rows.items() if row},
         "totals": totals,
-        "winners": [node for node, total in totals.items() if total == best] or winners,
+        "winners": [node for node, total in totals.items() if total == best],
     }
 
 
@@ -172,8 +172,9 @@ def _status(of: Mapping[str, Any], name: str) -> object:
 
 
 def _refusing(answer: Answer) -> Iterator[str]:
-    """The plugins that decide which nodes are left."""
+    """The plugins that decide which nodes are left, or that there is no decision."""
     statuses = [answer.get("preEnqueue"), answer.get("preFilter")]
     statuses += (answer.get("filter") or {}).values()
     yield from (status["plugin"] for status in statuses if status and status.get("plugin"))
     yield from answer.get("preFilterPlugins") or ()
+    yield from FAILED.findall(answer.get("message") or "")

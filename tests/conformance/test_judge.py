@@ -94,3 +94,10 @@ def test_a_case_in_which_another_plugin_refuses_is_passed_over() -> None:
     vector = Vector({"id": "a"}, ANSWER)
     assert within([vector], {"NodeAffinity"}) == []
     assert within([vector], {"NodeAffinity", "NodePorts"}) != []
+
+
+def test_a_case_in_which_another_plugin_fails_is_passed_over() -> None:
+    message = 'running Score plugins: plugin "ImageLocality" failed with: no image'
+    vector = Vector({"id": "a"}, {"message": message, "reason": "SchedulerError"})
+    assert within([vector], set()) == []
+    assert within([vector], {"ImageLocality"}) != []

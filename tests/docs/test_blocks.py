@@ -32,7 +32,8 @@ def test_the_first_configuration_loads() -> None:
 
 
 def test_the_second_ends_at_the_missing_kubeconfig() -> None:
-    ended = fairlead("run", "--config", str(SEEDS / "config-2-kubeconfig.yaml"))
+    config = str(SEEDS / "config-2-kubeconfig.yaml")
+    ended = fairlead("run", "--leader-elect=false", "--config", config)
     missing = "stat /etc/srv/kubernetes/kube-scheduler/kubeconfig: no such file or directory"
     assert ended.returncode == 1
     assert missing in ended.stderr
