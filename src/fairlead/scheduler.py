@@ -60,7 +60,7 @@ class Core:
         told: Told,
     ) -> None:
         self.cluster = cluster
-        handle = Handle(cluster.nodes)
+        handle = Handle(cluster.nodes, cluster.objects)
         self.profiles = build_profiles(configuration, classes, handle)
         self.queue = SchedulingQueue(
             clock,

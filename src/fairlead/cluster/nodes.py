@@ -7,109 +7,29 @@ nodes at once through `Columns`. Both are written here and nowhere else; `check`
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from fairlead.cluster.changes import Aspect, Changes
 from fairlead.cluster.columns import Columns, capped
+from fairlead.cluster.domains import DomainStore
+from fairlead.cluster.groups import Groups
 from fairlead.cluster.images import Images
-from fairlead.cluster.labels import LabelColumns
+from fairlead.cluster.labels import LabelColumn, LabelColumns
+from fairlead.cluster.nodeinfo import HostPort, NodeInfo
+from fairlead.cluster.objects import Objects
 from fairlead.cluster.taints import TaintSets
-from fairlead.model.node import Node, Taint
+from fairlead.cluster.terms import PlacedTerms
+from fairlead.model.node import Node
 from fairlead.model.podinfo import PodInfo
 from fairlead.model.resources import NO_RESOURCES, Resources
 
-HostPort = tuple[str, str, int]
-
-
-class NodeInfo:
-    """One node as the scheduler sees it now; a plugin must treat it as read-only.
-
-    It is live: it shows the state during the call it is handed to, and must not be kept.
-    """
-
-    __slots__ = (
-        "allocatable_cpu",
-        "allocatable_ephemeral_storage",
-        "allocatable_memory",
-        "allocatable_pods",
-        "allocatable_scalars",
-        "images",
-        "labels",
-        "name",
-        "node",
-        "nonzero_cpu",
-        "nonzero_memory",
-        "pod_count",
-        "pods_by_uid",
-        "requested_cpu",
-        "requested_ephemeral_storage",
-        "requested_memory",
-        "requested_scalars",
-        "row",
-        "taints",
-        "unschedulable",
-        "used_ports",
-    )
-
-    def __init__(self, row: int, node: Node) -> None:
-        self.row = row
-        self.node = node
-        self.name = node.metadata.name
-        self.labels: Mapping[str, str] = {}
-        self.taints: tuple[Taint, ...] = ()
-        self.unschedulable = False
-        self.images: dict[str, int] = {}
-        self.used_ports: Counter[HostPort] | None = None
-        self.pods_by_uid: dict[str, PodInfo] = {}
-        self.pod_count = 0
-        self.allocatable_cpu = self.allocatable_memory = 0
-        self.allocatable_ephemeral_storage = self.allocatable_pods = 0
-        self.allocatable_scalars: dict[str, int] = {}
-        self.requested_cpu = self.requested_memory = self.requested_ephemeral_storage = 0
-        self.requested_scalars: dict[str, int] = {}
-        self.nonzero_cpu = self.nonzero_memory = 0
-
-    @property
-    def uid(self) -> str:
-        return self.node.metadata.uid
-
-    @property
-    def annotations(self) -> Mapping[str, str]:
-        return self.node.metadata.annotations
-
-    @property
-    def pods(self) -> Iterator[PodInfo]:
-        return iter(self.pods_by_uid.values())
-
-    def allocatable(self, resource: str) -> int:
-        """What the node has of a resource; cpu in millicores, all else in whole units."""
-        match resource:
-            case "cpu":
-                return self.allocatable_cpu
-            case "memory":
-                return self.allocatable_memory
-            case "ephemeral-storage":
-                return self.allocatable_ephemeral_storage
-            case _:
-                return self.allocatable_scalars.get(resource, 0)
-
-    def requested(self, resource: str) -> int:
-        """What the pods on the node request of a resource, in the same units."""
-        match resource:
-            case "cpu":
-                return self.requested_cpu
-            case "memory":
-                return self.requested_memory
-            case "ephemeral-storage":
-                return self.requested_ephemeral_storage
-            case _:
-                return self.requested_scalars.get(resource, 0)
+__all__ = ["HostPort", "NodeInfo", "NodeTable"]
 
 
 class NodeTable:
     """Rows, their names, and every write to them."""
 
-    def __init__(self, changes: Changes) -> None:
+    def __init__(self, changes: Changes, objects: Objects | None = None) -> None:
         self.changes = changes
         self.columns = Columns()
         self.infos: list[NodeInfo | None] = []
@@ -117,6 +37,11 @@ class NodeTable:
         self.labels = LabelColumns(self.columns)
         self.taints = TaintSets(self.columns)
         self.images = Images(changes)
+        self.groups = Groups(self.columns)
+        self.terms = PlacedTerms(
+            self.columns, changes, Objects(changes) if objects is None else objects
+        )
+        self.domains = DomainStore(self)
         self._free: list[int] = []
 
     def __len__(self) -> int:
@@ -133,6 +58,10 @@ class NodeTable:
 
     def all(self) -> Iterator[NodeInfo]:
         return (info for info in self.infos if info is not None)
+
+    def label(self, key: str) -> LabelColumn:
+        """The values of a label as ids, by row; kept from now on."""
+        return self.labels.column(key, ((info.row, info.labels) for info in self.all()))
 
     def add(self, node: Node) -> NodeInfo:
         """Take a row for the node; all that was known of that row is void."""
@@ -168,8 +97,11 @@ class NodeTable:
         self.changes.touch("nodes")
 
     def place(self, info: NodeInfo, pod: PodInfo) -> None:
-        """Add a pod's requests and ports to its node."""
+        """Add a pod's requests, ports, labels and affinity terms to its node."""
         info.pods_by_uid[pod.uid] = pod
+        self.groups.place(info.row, pod)
+        if pod.pod_affinity or pod.pod_anti_affinity:
+            self.terms.place(info.row, pod)
         self._count(info, pod.placed_request, pod.placed_nonzero, 1)
         if pod.host_ports:
             if info.used_ports is None:
@@ -180,6 +112,9 @@ class NodeTable:
     def displace(self, info: NodeInfo, pod: PodInfo) -> None:
         """Take off what `place` added: the very pod that was placed, not a newer version."""
         del info.pods_by_uid[pod.uid]
+        self.groups.displace(info.row, pod)
+        if pod.pod_affinity or pod.pod_anti_affinity:
+            self.terms.displace(info.row, pod)
         self._count(info, pod.placed_request, pod.placed_nonzero, -1)
         if pod.host_ports and info.used_ports is not None:
             info.used_ports.subtract(pod.host_ports)
@@ -194,6 +129,9 @@ class NodeTable:
         if row >= self.columns.room:
             self.columns.grow()
             self.labels.grow()
+            self.domains.clear()
+            self.groups.clear()
+            self.terms.clear()
         return row
 
     def _write(self, info: NodeInfo, node: Node, old: Node | None) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from fairlead.cluster.changes import Changes
 from fairlead.cluster.nodes import NodeInfo, NodeTable
+from fairlead.cluster.objects import Objects
 from fairlead.model.node import Node
 from fairlead.model.podinfo import PodInfo
 
@@ -34,7 +35,8 @@ class Cluster:
 
     def __init__(self) -> None:
         self.changes = Changes()
-        self.nodes = NodeTable(self.changes)
+        self.objects = Objects(self.changes)
+        self.nodes = NodeTable(self.changes, self.objects)
         self._pods: dict[str, PlacedPod] = {}
         self._waiting: dict[str, dict[str, PodInfo]] = {}
         self.assumed = 0
@@ -152,9 +154,13 @@ class Cluster:
 
 
 def counts_alike(old: PodInfo, new: PodInfo) -> bool:
-    """Whether the node's sums are the same with either version of the pod."""
+    """Whether all that is counted of the pod is the same in either version."""
     return (
         old.placed_request == new.placed_request
         and old.placed_nonzero == new.placed_nonzero
         and old.host_ports == new.host_ports
+        and old.deleting == new.deleting
+        and (old.labels is new.labels or old.labels == new.labels)
+        and old.pod_affinity == new.pod_affinity
+        and old.pod_anti_affinity == new.pod_anti_affinity
     )

@@ -2,18 +2,25 @@
 
 import numpy as np
 
+from fairlead.cluster.changes import Changes
+from fairlead.cluster.domains import Domains, Tally, Topology
+from fairlead.cluster.groups import PodQuery
 from fairlead.cluster.images import Images
 from fairlead.cluster.nodes import NodeInfo, NodeTable
+from fairlead.cluster.objects import Objects
+from fairlead.cluster.terms import PlacedTerms
 from fairlead.framework.nodeset import NodeSet, Reasons, Rows
 
 
 class Handle:
     """Given to each plugin when it is made. Everything it shows is live and read-only."""
 
-    __slots__ = ("_nodes", "_reasons")
+    __slots__ = ("_nodes", "_reasons", "objects")
 
-    def __init__(self, nodes: NodeTable) -> None:
+    def __init__(self, nodes: NodeTable, objects: Objects | None = None) -> None:
         self._nodes = nodes
+        self.objects = Objects(nodes.changes) if objects is None else objects
+        """Services, controllers, namespaces."""
         self._reasons = Reasons()
 
     def node(self, name: str) -> NodeInfo | None:
@@ -26,6 +33,24 @@ class Handle:
     def images(self) -> Images:
         """Which nodes have which image."""
         return self._nodes.images
+
+    @property
+    def changes(self) -> Changes:
+        """The versions of what belongs to no node."""
+        return self._nodes.changes
+
+    @property
+    def terms(self) -> PlacedTerms:
+        """What placed pods say of other pods."""
+        return self._nodes.terms
+
+    def domains(self, topology: Topology) -> Domains:
+        """The nodes by the value of a label."""
+        return self._nodes.domains.get(topology)
+
+    def tally(self, query: PodQuery) -> Tally:
+        """How many placed pods of a kind are on each node."""
+        return self._nodes.groups.tally(query)
 
     def nodes(self, rows: Rows | None = None) -> NodeSet:
         """All nodes as columns, or some of them."""

@@ -14,6 +14,7 @@ Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 class OwnerReference(Struct, rename="camel", frozen=True, gc=False, cache_hash=True):
     """An owner of an object; the one with `controller` manages it."""
 
+    api_version: str = ""
     kind: str = ""
     name: str = ""
     uid: str = ""
