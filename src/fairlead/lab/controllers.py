@@ -53,6 +53,7 @@ class Controllers:
             self._owners.note(resource, event)
             if event.type == "DELETED":
                 self._gone[event.entry.object["metadata"]["uid"]] = None
+                self._suspect_owners(event.entry.object)
             self._note(resource, event.entry.object)
 
         return self._registry.store.subscribe(resource, take)
@@ -75,6 +76,14 @@ class Controllers:
         if namespace:
             self._note_namespace(namespace)
         self._wake.set()
+
+    def _suspect_owners(self, value: Object) -> None:
+        """An owner may wait for just this dependent before it goes itself."""
+        for owner in nested(value, "metadata", "ownerReferences", default=[]):
+            resource = BY_KIND.get((owner.get("apiVersion", ""), owner.get("kind", "")))
+            if resource is not None:
+                namespace = value["metadata"].get("namespace", "") if resource.namespaced else ""
+                self._suspects[resource.stored_as, (namespace, owner.get("name", ""))] = resource
 
     def _note_budgets(self, namespace: str) -> None:
         for entry in self._registry.store.entries(disruption.BUDGETS, namespace):
@@ -104,6 +113,7 @@ class Controllers:
         gone, self._gone = self._gone, {}
         suspects, self._suspects = self._suspects, {}
         for uid in gone:
+            jobs.release_pods(self._registry, self._owners, uid)
             garbage.collect_dependents(self._registry, self._owners, uid)
         for (_, key), resource in suspects.items():
             garbage.look_at(self._registry, self._owners, resource, key)

@@ -100,7 +100,7 @@ def terminating(value: Object, grace: int, now: float) -> Object:
             "deletionGracePeriodSeconds": grace,
         }
         return value | {"metadata": marked}
-    marked = metadata | {
+    marked: Object = metadata | {
         "deletionTimestamp": timestamp(now + grace),
         "deletionGracePeriodSeconds": grace,
     }

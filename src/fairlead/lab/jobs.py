@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fairlead.lab.binding import with_condition
 from fairlead.lab.deletion import DeleteOptions, with_finalizers
-from fairlead.lab.objects import Object, controller_of, nested, timestamp, with_value
+from fairlead.lab.objects import Object, nested, timestamp, with_value
 from fairlead.lab.owners import Owners
 from fairlead.lab.registry import Registry
 from fairlead.lab.resources import BY_PATH
@@ -29,10 +29,18 @@ TRACKING = "batch.kubernetes.io/job-tracking"
 INDEX = "batch.kubernetes.io/job-completion-index"
 
 
+def release_pods(registry: Registry, owners: Owners, uid: str) -> None:
+    """Let go of the pods of a Job that is gone, which nobody will count."""
+    for entry in pods_of(owners, uid):
+        finalizers: list[str] = nested(entry.object, "metadata", "finalizers", default=[])
+        if TRACKING in finalizers:
+            kept = [each for each in finalizers if each != TRACKING]
+            registry.replace(PODS, entry, with_finalizers(entry.object, kept))
+
+
 def reconcile(registry: Registry, owners: Owners, key: Key) -> None:
     """Count the pods that have ended, make those that are missing, and say when all is done."""
     entry = registry.store.get(JOBS, *key)
-    _release_orphans(registry, owners, key)
     if entry is None:
         return
     job = entry.object
@@ -65,18 +73,6 @@ def reconcile(registry: Registry, owners: Owners, key: Key) -> None:
     newest = registry.store.get(JOBS, *key)
     if newest is not None:
         registry.replace(JOBS, newest, with_value(newest.object, ("status",), status))
-
-
-def _release_orphans(registry: Registry, owners: Owners, key: Key) -> None:
-    """Let go of pods that wait to be counted by a Job of this name that is no more."""
-    for entry in list(registry.store.entries(PODS, key[0])):
-        owner = controller_of(entry.object)
-        if owner is None or owner["kind"] != "Job" or owner["name"] != key[1]:
-            continue
-        finalizers: list[str] = nested(entry.object, "metadata", "finalizers", default=[])
-        if TRACKING in finalizers and owner["uid"] not in owners.living:
-            kept = [each for each in finalizers if each != TRACKING]
-            registry.replace(PODS, entry, with_finalizers(entry.object, kept))
 
 
 def _suspend(job: Object, status: Object, now: float) -> None:
