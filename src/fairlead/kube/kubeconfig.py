@@ -14,7 +14,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
-import yaml
 
 from fairlead.kube.access import ClusterAccess
 from fairlead.kube.errors import KubeconfigError
@@ -229,6 +228,8 @@ class _Reading:
 
 
 def _parse(path: str) -> Kubeconfig:
+    import yaml  # 20 ms that `--help` need not wait for
+
     try:
         text = Path(path).read_bytes()
     except FileNotFoundError as error:

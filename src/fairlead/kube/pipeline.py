@@ -33,7 +33,7 @@ DEADLINE = 30.0
 IDLE = 55.0
 """Go's API server closes a silent connection after 90 s; closing first, none is written into."""
 CONNECT = 10.0
-FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
 
 
 class _Request:
@@ -238,7 +238,9 @@ class Posts:
         self._all.add(connection)
         self._failures = 0
         self._trouble = None
-        self._next(connection, self._loop.time())
+        now = self._loop.time()
+        self._next(connection, now)
+        self._open_more(now)
 
     def _answered(self, connection: _Connection, request: _Request, answer: Answer) -> None:
         now = self._loop.time()
@@ -335,7 +337,9 @@ class Posts:
         """Opens as many connections as there are requests waiting for one, at most all."""
         if now < self._open_at or now < self._paused_until or self._closed:
             return
-        room = self._connections - len(self._all) - len(self._opening)
+        # While nobody answers, one attempt at a time finds out when somebody does.
+        most = 1 if self._failures and not self._all else self._connections
+        room = most - len(self._all) - len(self._opening)
         for _ in range(min(room, len(self._queue) - len(self._opening))):
             task = self._loop.create_task(self._open())
             self._opening.add(task)

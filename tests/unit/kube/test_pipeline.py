@@ -1,82 +1,17 @@
-"""The path of binds, on both loops, against servers that reset, throttle, stall, talk nonsense."""
+"""The path of binds, on both loops: order, connections, queue, callbacks."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
 import pytest
-import uvloop
 
 from fairlead.kube import pipeline
-from fairlead.kube.access import ClusterAccess
-from fairlead.kube.errors import Dropped, Unreachable
-from fairlead.kube.pipeline import Posts
+from fairlead.kube.errors import Dropped
+from tests.unit.kube.posting import echo, never, ok, on_both_loops, posting
 from tests.unit.kube.wire import HEAD, Peer, Request, Wire
-
-
-def on_both_loops(story: Callable[[], Awaitable[None]]) -> Any:
-    @pytest.mark.parametrize(
-        "new_loop", [asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"]
-    )
-    def test(new_loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
-        async def limited() -> None:
-            async with asyncio.timeout(20):
-                await story()
-
-        with asyncio.Runner(loop_factory=new_loop) as runner:
-            runner.run(limited())
-
-    test.__name__ = story.__name__
-    test.__doc__ = story.__doc__
-    return test
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The coarse timer ticks faster than in life; what is tested is the order, not the time."""
-    monkeypatch.setattr(pipeline, "TICK", 0.02)
-    monkeypatch.setattr(pipeline, "FIRST_PAUSE", 0.01)
-
-
-class Box:
-    """Collects how requests end."""
-
-    def __init__(self, posts: Posts) -> None:
-        self.posts = posts
-        self.answers: list[tuple[str, int, bytes]] = []
-        self.failures: list[tuple[str, Unreachable]] = []
-
-    def post(self, name: str, body: bytes = b"{}") -> None:
-        self.posts.post(
-            f"/{name}",
-            body,
-            lambda status, answer: self.answers.append((name, status, answer)),
-            lambda error: self.failures.append((name, error)),
-        )
-
-    @property
-    def statuses(self) -> list[tuple[str, int]]:
-        return [(name, status) for name, status, _ in self.answers]
-
-
-@asynccontextmanager
-async def posting(access: ClusterAccess, connections: int = 1, **options: Any):
-    posts = Posts(access, connections, **options)
-    await posts.start()
-    try:
-        yield Box(posts)
-    finally:
-        await posts.close()
-
-
-async def echo(peer: Peer) -> None:
-    while True:
-        request = await peer.request()
-        await peer.answer(request.path.encode(), 201)
 
 
 @on_both_loops
@@ -139,7 +74,7 @@ async def test_a_patch_has_its_content_type_and_a_prefix_goes_before_the_path() 
     async with Wire(script) as wire:
         access = msgspec.structs.replace(wire.access, server=wire.access.server + "/k8s/c-1")
         async with posting(access) as box:
-            box.posts.send("PATCH", "/x", b"{}", "application/merge-patch+json", _ok, _never)
+            box.posts.send("PATCH", "/x", b"{}", "application/merge-patch+json", ok, never)
             assert await box.posts.drain(10)
     assert (seen[0].method, seen[0].path) == ("PATCH", "/k8s/c-1/x")
     assert seen[0].headers["content-type"] == "application/merge-patch+json"
@@ -172,171 +107,6 @@ async def test_answers_come_in_pieces_and_in_chunks() -> None:
         ("c", 200, b"until the end"),
         ("d", 201, b"/d"),
     ]
-
-
-@on_both_loops
-async def test_a_reset_after_the_request_was_written_leaves_its_outcome_open() -> None:
-    async def reset(peer: Peer) -> None:
-        await peer.request()
-        peer.reset()
-
-    async with Wire(reset, echo) as wire, posting(wire.access) as box:
-        box.post("a")
-        box.post("b")
-        assert await box.posts.drain(10)
-        assert wire.connections == 2
-    assert box.statuses == [("b", 201)], "what was not written is sent on the next connection"
-    (name, error) = box.failures[0]
-    assert (name, len(box.failures), error.written) == ("a", 1, True)
-    assert f"{wire.access.server}/a" in str(error)
-
-
-@on_both_loops
-async def test_half_an_answer_leaves_the_outcome_open() -> None:
-    async def half(peer: Peer) -> None:
-        await peer.request()
-        await peer.send(b"HTTP/1.1 201 Created\r\nContent-Length: 10\r\n\r\nabc")
-
-    async with Wire(half, echo) as wire, posting(wire.access) as box:
-        box.post("a")
-        assert await box.posts.drain(10)
-    assert [(name, error.written) for name, error in box.failures] == [("a", True)]
-
-
-@on_both_loops
-async def test_garbage_ends_the_connection_and_the_next_serves_on() -> None:
-    async def garbage(peer: Peer) -> None:
-        await peer.request()
-        await peer.send(b"SMTP ready\r\n\r\n")
-        await peer.closed()
-
-    async with Wire(garbage, echo) as wire, posting(wire.access) as box:
-        box.post("a")
-        box.post("b")
-        assert await box.posts.drain(10)
-    assert [(name, error.written) for name, error in box.failures] == [("a", True)]
-    assert "no HTTP/1.1 answer" in str(box.failures[0][1])
-    assert box.statuses == [("b", 201)]
-
-
-@on_both_loops
-async def test_a_connection_that_the_server_closed_in_silence_is_replaced() -> None:
-    closed = asyncio.Event()
-
-    async def short(peer: Peer) -> None:
-        await peer.request()
-        await peer.answer()
-        closed.set()
-
-    async with Wire(short, echo) as wire, posting(wire.access) as box:
-        box.post("a")
-        await closed.wait()
-        await asyncio.sleep(0.05)
-        box.post("b")
-        assert await box.posts.drain(10)
-    assert box.statuses == [("a", 200), ("b", 201)]
-    assert not box.failures
-
-
-@on_both_loops
-async def test_connection_close_is_obeyed() -> None:
-    async def once(peer: Peer) -> None:
-        await peer.request()
-        await peer.answer(b"x", 200, "Connection: close")
-        await peer.closed()
-
-    async with Wire(once) as wire, posting(wire.access) as box:
-        for name in "abc":
-            box.post(name)
-        assert await box.posts.drain(10)
-        assert wire.connections == 3
-    assert box.statuses == [("a", 200), ("b", 200), ("c", 200)]
-
-
-@on_both_loops
-async def test_bytes_that_nobody_asked_for_end_the_connection() -> None:
-    async def eager(peer: Peer) -> None:
-        await peer.request()
-        await peer.answer(b"x")
-        await asyncio.sleep(0.02)
-        await peer.answer(b"408")
-        await peer.closed()
-
-    async with Wire(eager, echo) as wire, posting(wire.access) as box:
-        box.post("a")
-        assert await box.posts.drain(10)
-        await asyncio.sleep(0.1)
-        box.post("b")
-        assert await box.posts.drain(10)
-    assert box.answers == [("a", 200, b"x"), ("b", 201, b"/b")]
-
-
-@on_both_loops
-async def test_a_throttled_request_is_sent_again_and_the_others_wait() -> None:
-    seen: list[str] = []
-
-    async def script(peer: Peer) -> None:
-        seen.append((await peer.request()).path)
-        await peer.answer(b"slow", 429, "Retry-After: 0")
-        while True:
-            seen.append((await peer.request()).path)
-            await peer.answer(b"ok", 201)
-
-    async with Wire(script) as wire, posting(wire.access) as box:
-        for name in "ab":
-            box.post(name)
-        assert await box.posts.drain(10)
-    assert seen == ["/a", "/a", "/b"]
-    assert box.statuses == [("a", 201), ("b", 201)]
-
-
-@on_both_loops
-async def test_throttling_past_the_deadline_or_without_a_time_is_an_answer() -> None:
-    async def script(peer: Peer) -> None:
-        await peer.request()
-        await peer.answer(b"budget", 429)
-        await peer.request()
-        await peer.answer(b"slow", 429, "Retry-After: 60")
-
-    async with Wire(script) as wire, posting(wire.access) as box:
-        for name in "ab":
-            box.post(name)
-        assert await box.posts.drain(10)
-    assert box.statuses == [("a", 429), ("b", 429)]
-
-
-@on_both_loops
-async def test_no_answer_within_the_deadline_leaves_the_outcome_open() -> None:
-    async def silent(peer: Peer) -> None:
-        await peer.request()
-        await peer.closed()
-
-    async with Wire(silent, echo) as wire, posting(wire.access, deadline=0.1) as box:
-        box.post("a")
-        assert await box.posts.drain(10)
-        box.post("b")
-        assert await box.posts.drain(10)
-    assert [(name, error.written) for name, error in box.failures] == [("a", True)]
-    assert "no answer in time" in str(box.failures[0][1])
-    assert box.statuses == [("b", 201)]
-
-
-@on_both_loops
-async def test_what_was_never_written_fails_only_when_the_server_stays_away() -> None:
-    async def last(peer: Peer) -> None:
-        await peer.request()
-        wire.stop()
-        await peer.answer()
-
-    async with Wire(last) as wire, posting(wire.access, deadline=0.3) as box:
-        box.post("a")
-        assert await box.posts.drain(10)
-        await asyncio.sleep(0.05)
-        box.post("b")
-        assert await box.posts.drain(10)
-    assert box.statuses == [("a", 200)]
-    assert [(name, error.written) for name, error in box.failures] == [("b", False)]
-    assert "connection refused" in str(box.failures[0][1])
 
 
 @on_both_loops
@@ -377,8 +147,8 @@ async def test_a_callback_that_raises_costs_nobody_else_anything() -> None:
         raise RuntimeError("a bug")
 
     async with Wire(script) as wire, posting(wire.access) as box:
-        box.posts.post("/a", b"", bad, _never)
-        box.posts.post("/gone", b"", _ok, bad)
+        box.posts.post("/a", b"", bad, never)
+        box.posts.post("/gone", b"", ok, bad)
         box.post("b")
         assert await box.posts.drain(10)
         assert wire.connections == 2
@@ -389,7 +159,7 @@ async def test_a_callback_that_raises_costs_nobody_else_anything() -> None:
 @on_both_loops
 async def test_an_answer_may_send_the_next_request() -> None:
     async with Wire(echo) as wire, posting(wire.access) as box:
-        box.posts.post("/a", b"", lambda status, body: box.post("b"), _never)
+        box.posts.post("/a", b"", lambda status, body: box.post("b"), never)
         assert await box.posts.drain(10)
     assert box.statuses == [("b", 201)]
 
@@ -458,21 +228,5 @@ async def test_a_path_cannot_carry_a_second_request() -> None:
     async with Wire(echo) as wire, posting(wire.access) as box:
         for path in ("/a b", "/a\r\nX: y", "/é"):
             with pytest.raises(ValueError, match="not the path of a URL"):
-                box.posts.post(path, b"", _ok, _never)
+                box.posts.post(path, b"", ok, never)
         assert box.posts.pending == 0
-
-
-@on_both_loops
-async def test_nobody_there_at_the_start() -> None:
-    async with Wire(echo) as wire:
-        access = wire.access
-    with pytest.raises(Unreachable, match="connection refused"):
-        await Posts(access, 1).start()
-
-
-def _ok(status: int, body: bytes) -> None:
-    assert status < 300
-
-
-def _never(error: Unreachable) -> None:
-    raise AssertionError(error)

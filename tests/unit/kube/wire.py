@@ -90,6 +90,14 @@ class Wire:
         """Refuses connections from now on."""
         self._server.close()
 
+    async def restart(self) -> None:
+        """Hangs up on everybody, and listens again on the same port after a while."""
+        self.stop()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.sleep(0.1)
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.access.port)
+
     async def connected(self, count: int) -> None:
         """Waits until so many connections have come."""
         while self.connections < count:
