@@ -63,9 +63,17 @@ def diagnose(
         reasons[absent_reason(narrowing)] += nodes - len(verdict.rows)
     refusers = set(zip(verdict.refusers.tolist(), verdict.codes.tolist(), strict=True))
     pending = frozenset(filters[at].name for at, code in refusers if code == Code.PENDING)
+    others = frozenset(filters[at].name for at, code in refusers if code != Code.PENDING)
     return Unplaced(
         pod,
         fit_message(nodes, reasons, post_filter=last_word),
-        unschedulable_plugins=frozenset(filters[at].name for at, _ in refusers).union(narrowing),
+        unschedulable_plugins=others.union(narrowing),
         pending_plugins=pending,
     )
+
+
+def refused_by(pod: PodInfo, message: str, plugins: Iterable[str], code: Code) -> Unplaced:
+    """The plugins refused the pod whatever its node, or the node that it had been given."""
+    if code == Code.PENDING:
+        return Unplaced(pod, message, pending_plugins=frozenset(plugins))
+    return Unplaced(pod, message, unschedulable_plugins=frozenset(plugins))

@@ -16,11 +16,11 @@ from fairlead.cluster.changes import Changes
 from fairlead.cluster.columns import Int64, Mask
 from fairlead.cluster.nodes import NodeTable
 from fairlead.framework.handle import Handle
-from fairlead.framework.instance import PluginInstance
+from fairlead.framework.instance import PluginInstance, said, whole
 from fairlead.framework.nodeset import Codes, Ids, Rows
 from fairlead.framework.stages import MAX_NODE_SCORE
 from fairlead.framework.state import CycleState
-from fairlead.framework.status import Code, PluginError, crash
+from fairlead.framework.status import Code, PluginError, Status, crash
 from fairlead.model.podinfo import PodInfo
 
 ONE_BY_ONE = 8
@@ -40,14 +40,15 @@ class Counts:
 
 
 class Engine:
-    """What all kept answers share: the table, the plugins' handle, the counts."""
+    """What all kept answers share: the table, the plugins' handle, the counts, the bytes held."""
 
-    __slots__ = ("counts", "handle", "table")
+    __slots__ = ("counts", "handle", "held", "table")
 
     def __init__(self, table: NodeTable, handle: Handle) -> None:
         self.table = table
         self.handle = handle
         self.counts = Counts()
+        self.held = 0
 
 
 class Kept:
@@ -62,6 +63,7 @@ class Kept:
         "asks_filter",
         "asks_score",
         "changes",
+        "charged",
         "codes",
         "codes_at",
         "engine",
@@ -109,6 +111,7 @@ class Kept:
         self.logs = tuple(self.changes.logs[aspect] for aspect in instance.depends.aspects)
         self.facts = instance.facts_of(pod)
         self.users = 0
+        self.charged = 0
         self.generation = 0
         self.codes: Codes | None = None
         self.reasons: Ids | None = None
@@ -117,11 +120,14 @@ class Kept:
         self.errors = False
         self.anew()
 
-    @property
-    def size(self) -> int:
-        """Bytes held."""
-        arrays = (self.codes, self.reasons, self.scores)
-        return 512 + sum(array.nbytes for array in arrays if array is not None)
+    def charge(self) -> None:
+        """Count the bytes that are held for users; they change when an array comes or goes."""
+        size = 0
+        if self.users:
+            arrays = (self.codes, self.reasons, self.scores)
+            size = 512 + sum(array.nbytes for array in arrays if array is not None)
+        self.engine.held += size - self.charged
+        self.charged = size
 
     def anew(self) -> None:
         """Ask about all rows at once."""
@@ -148,6 +154,11 @@ class Kept:
                 if instance.normalize_score is None:
                     self._check(scores[self.table.columns.exists])
                 self._hold_scores(scores)
+        self.charge()
+
+    def raw(self, rows: Rows) -> Int64 | int:
+        """The scores of some rows before they are normalised, free to be changed."""
+        return self.uniform if self.scores is None else self.scores[rows]
 
     def same(self, other: "Kept", exists: Mask) -> bool:
         """Whether another answer says the same of every node."""
@@ -205,12 +216,14 @@ class Kept:
                     point = "Filter"
                     status = instance.filter(pod, info, state)
                     if status is not None:
-                        self._refuse(row, status.code, status.reasons)
+                        self._refuse(row, said(instance.name, status))
                     elif self.codes is not None:
                         self.codes_at[row] = 0
                 if asks_score:
                     point = "Score"
                     score: Any = instance.score(pod, info, state)
+                    if type(score) is not int:
+                        score = whole(instance.name, score)
                     if plain and not 0 <= score <= MAX_NODE_SCORE:
                         raise out_of_range(instance.name, score)
                     if self.scores is not None:
@@ -223,7 +236,10 @@ class Kept:
 
     def _repair(self, rows: Rows) -> None:
         """A vector over the changed rows."""
-        nodes = self.engine.handle.nodes(rows[self.table.columns.exists[rows]])
+        there = rows[self.table.columns.exists[rows]]
+        if not there.size:
+            return
+        nodes = self.engine.handle.nodes(there)
         instance = self.instance
         if self.asks_filter:
             verdicts = instance.ask_filter_nodes(self.pod, nodes, self.state)
@@ -231,11 +247,11 @@ class Kept:
                 self._spread_codes()
             if self.codes is not None and self.reasons is not None:
                 if verdicts is None:
-                    self.codes[nodes.rows] = 0
+                    self.codes[there] = 0
                 else:
-                    self.codes[nodes.rows] = verdicts.codes
-                    self.reasons[nodes.rows] = verdicts.reasons
-                    self.errors = self.errors or bool((verdicts.codes == Code.ERROR).any())
+                    self.codes[there] = verdicts.codes
+                    self.reasons[there] = verdicts.reasons
+                    self.errors = self.errors or trouble(verdicts.codes)
         if self.asks_score:
             scores = instance.ask_score_nodes(self.pod, nodes, self.state)
             if isinstance(scores, int):
@@ -247,14 +263,14 @@ class Kept:
             if self.scores is None:
                 self._spread_scores()
             assert self.scores is not None
-            self.scores[nodes.rows] = scores
+            self.scores[there] = scores
 
-    def _refuse(self, row: int, code: Code, reasons: tuple[str, ...]) -> None:
+    def _refuse(self, row: int, status: Status) -> None:
         if self.codes is None:
             self._spread_codes()
-        self.codes_at[row] = code
-        self.reasons_at[row] = self.engine.handle.reason_id(reasons)
-        if code == Code.ERROR:
+        self.codes_at[row] = status.code
+        self.reasons_at[row] = self.engine.handle.reason_id(status.reasons)
+        if not status.code.rejected and status.code != Code.SUCCESS:
             self.errors = True
 
     def _spread_codes(self) -> None:
@@ -262,20 +278,21 @@ class Kept:
         room = self.table.columns.room
         self._hold_codes(np.zeros(room, np.int8), np.zeros(room, np.int32))
         self.generation += 1
+        self.charge()
 
     def _spread_scores(self) -> None:
         self._hold_scores(np.full(self.table.columns.room, self.uniform, np.int64))
         self.generation += 1
+        self.charge()
 
     def _hold_codes(self, codes: Codes, reasons: Ids) -> None:
-        self.codes, self.reasons = codes, reasons
-        self.codes_at, self.reasons_at = codes.data, reasons.data
-        self.errors = bool((codes == Code.ERROR).any())
+        """Copies: repairs write to them, and a plugin may have given an array of its own."""
+        self.codes, self.reasons = np.array(codes, np.int8), np.array(reasons, np.int32)
+        self.codes_at, self.reasons_at = self.codes.data, self.reasons.data
+        self.errors = trouble(self.codes)
 
     def _hold_scores(self, scores: Int64) -> None:
-        self.scores = np.ascontiguousarray(scores)
-        if not self.scores.flags.writeable or self.scores.base is not None:
-            self.scores = self.scores.copy()
+        self.scores = np.array(scores, np.int64)
         self.scores_at = self.scores.data
 
     def _check(self, scores: Int64) -> None:
@@ -287,6 +304,11 @@ class Kept:
         if self.instance.normalize_score is None and not 0 <= score <= MAX_NODE_SCORE:
             raise out_of_range(self.instance.name, score)
         return score
+
+
+def trouble(codes: Codes) -> bool:
+    """Whether a filter gave another code than yes or no anywhere."""
+    return bool(((codes == Code.ERROR) | (codes == Code.WAIT) | (codes == Code.SKIP)).any())
 
 
 def out_of_range(name: str, score: int) -> PluginError:

@@ -3,7 +3,7 @@
 from fairlead.cycle.decision import Refusal
 from fairlead.framework.profile import Profile
 from fairlead.framework.state import CycleState
-from fairlead.framework.status import Code, Status, crash, failed
+from fairlead.framework.status import Code, PluginError, Status, crash, failed
 from fairlead.model.podinfo import PodInfo
 
 LONGEST_WAIT = 15 * 60.0
@@ -23,14 +23,20 @@ def reserve(profile: Profile, pod: PodInfo, node_name: str, state: CycleState) -
 
 
 def unreserve(profile: Profile, pod: PodInfo, node_name: str, state: CycleState) -> None:
-    """Take back, in reverse order, from all of them: each must bear it without having reserved."""
+    """Take back, in reverse order, from all of them: each must bear it without having reserved.
+
+    One that crashes is raised after the others had their turn.
+    """
+    failure: PluginError | None = None
     for instance in reversed(profile.reserve):
         undo = getattr(instance.plugin, "unreserve", None)
         if undo is not None:
             try:
                 undo(pod, node_name, state)
-            except Exception as problem:
-                raise crash(instance.name, "Unreserve", problem) from problem
+            except Exception as problem:  # noqa: BLE001 - raised below
+                failure = failure or crash(instance.name, "Unreserve", problem)
+    if failure is not None:
+        raise failure
 
 
 def permit(

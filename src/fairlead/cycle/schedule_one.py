@@ -18,13 +18,13 @@ from fairlead.cluster.nodes import NodeInfo
 from fairlead.cluster.state import Cluster
 from fairlead.cycle.decision import Decision, Detail, Placed, Refusal, Unplaced
 from fairlead.cycle.detail import Teller
-from fairlead.cycle.diagnosis import count_reasons, diagnose, fit_message
+from fairlead.cycle.diagnosis import count_reasons, diagnose, fit_message, refused_by
 from fairlead.cycle.filter import filter_nodes, refusal_of
 from fairlead.cycle.kept import Engine
 from fairlead.cycle.postfilter import post_filter
 from fairlead.cycle.prefilter import PreFiltered, pre_filter
 from fairlead.cycle.reserve import permit, reserve, unreserve
-from fairlead.cycle.score import pre_score, score_nodes
+from fairlead.cycle.score import normalized, pre_score, score_nodes
 from fairlead.cycle.shape import Shape
 from fairlead.cycle.shapes import Key, Shapes, signature
 from fairlead.framework.handle import Handle
@@ -43,6 +43,7 @@ VERIFY_EVERY = 1000
 """One decision in so many has its kept answers compared with fresh ones."""
 
 NO_NODES = "no nodes available to schedule pods"
+UNSTEADY = "a filter plugin gives two answers to the same question"
 
 Choose = Callable[[int], int]
 """A number below the given one, each as likely: breaks ties."""
@@ -85,17 +86,22 @@ class SchedulingCycle:
             key = entry.shape
             if key is None or key[0] is not profile:
                 key = entry.shape = signature(profile, pod)
-            while True:
-                decision = self._decide(profile, pod, key, detail)
-                if decision is not None:
-                    return decision
+            decision = self._decide(profile, pod, key, detail)
+            if decision is None:
+                decision = self._decide(profile, pod, None, detail)
+            assert decision is not None, "nothing was kept that could prove wrong"
+            return decision
         except PluginError as problem:
             return Unplaced(pod, str(problem), unschedulable=False)
 
     def _decide(
-        self, profile: Profile, pod: PodInfo, key: Key, detail: Detail | None
+        self, profile: Profile, pod: PodInfo, key: Key | None, detail: Detail | None
     ) -> Decision | None:
-        """One pass; None if a kept answer proved wrong, was dropped, and the pod needs another."""
+        """One pass; None if a kept answer proved wrong and was dropped.
+
+        Then the pod needs another pass, without a key: everything is asked afresh, so that a
+        plugin whose answers never agree with each other cannot hold up the others' pods.
+        """
         attempt = self._pre_filter(profile, pod, key, detail)
         if attempt.found.refusal is not None:
             return self._refused(attempt)
@@ -106,29 +112,28 @@ class SchedulingCycle:
             row = self._few(attempt) if attempt.shape is None else self._many(attempt)
         if row is None:
             return self._unschedulable(attempt)
+        info = self.cluster.nodes.info(row)
         if attempt.shape is not None and not self._confirmed(attempt, row):
             return None
-        return self._assume(attempt, self.cluster.nodes.info(row))
+        if key is None and refusal_of(attempt.filters, pod, info, attempt.state):
+            return Unplaced(pod, UNSTEADY, unschedulable=False)
+        return self._assume(attempt, info)
 
     def _pre_filter(
-        self, profile: Profile, pod: PodInfo, key: Key, detail: Detail | None
+        self, profile: Profile, pod: PodInfo, key: Key | None, detail: Detail | None
     ) -> Attempt:
         """PreFilter, from the shape if there is one and every plugin's word is kept in it."""
-        shape = self.shapes.get(key)
+        shape = None if key is None else self.shapes.get(key)
         if shape is not None and not profile.unsigned:
-            shape.catch_up()
             found, state = shape.found, shape.state
         else:
             state = CycleState()
             found = pre_filter(profile, pod, state)
-            wide = found.node_names is None or len(found.node_names) > FEW
-            if found.refusal is None and wide:
-                if shape is None:
-                    shape = self.shapes.make(profile, pod, key, found, state)
-                else:
-                    shape.catch_up()
-            else:
+            narrow = found.node_names is not None and len(found.node_names) <= FEW
+            if key is None or found.refusal is not None or narrow:
                 shape = None
+            elif shape is None:
+                shape = self.shapes.make(profile, pod, key, found, state)
         if shape is not None and not profile.unsigned:
             filters = shape.filters
         else:
@@ -173,6 +178,8 @@ class SchedulingCycle:
             ties = (totals == totals[best]).nonzero()[0]
             return self._one_of(attempt, ties)
         rows = (totals >= 0).nonzero()[0]
+        if unsigned and attempt.found.node_names is not None:
+            rows = rows[np.isin(rows, self._candidates(attempt))]
         asked = [i for i in attempt.filters if not i.kept]
         if asked and rows.size:
             verdict = filter_nodes(asked, attempt.pod, rows, attempt.state, self.handle)
@@ -183,9 +190,8 @@ class SchedulingCycle:
             raise shape.failure
         summed = totals[rows]
         for one in shape.scaled:
-            assert one.scores is not None
-            raw = one.scores[rows]
-            normal = one.instance.ask_normalize(attempt.pod, raw, attempt.state)
+            size = len(rows)
+            normal = normalized(one.instance, attempt.pod, one.raw(rows), size, one.state)
             summed = summed + normal * one.instance.weight
         scorers = [i for i in attempt.profile.score if i.weight and not i.kept]
         if scorers:
@@ -227,20 +233,28 @@ class SchedulingCycle:
 
     def _assume(self, attempt: Attempt, info: NodeInfo) -> Decision:
         """Reserve, assume, permit: from here the pod counts on its node."""
-        pod, profile, state = attempt.pod, attempt.profile, attempt.state
-        if profile.reserve or profile.permit:
-            state = CycleState(below=state)
+        pod, profile = attempt.pod, attempt.profile
+        state = CycleState(below=attempt.state)  # what is noted from here on is this pod's alone
         self.cluster.assume(pod, info)
-        refusal = reserve(profile, pod, info.name, state)
         waits: dict[str, float] = {}
-        if refusal is None:
-            refusal = permit(profile, pod, info.name, state, waits)
+        try:
+            refusal = reserve(profile, pod, info.name, state)
+            if refusal is None:
+                refusal = permit(profile, pod, info.name, state, waits)
+        except PluginError:
+            self._give_back(profile, pod, info.name, state)
+            raise
         if refusal is None:
             return Placed(pod, info.name, state, waits)
-        unreserve(profile, pod, info.name, state)
-        self.cluster.forget(pod.uid)
+        self._give_back(profile, pod, info.name, state)
         message = fit_message(1, count_reasons([(refusal.status.reasons, 1)]))
-        return Unplaced(pod, message, unschedulable_plugins=frozenset([refusal.plugin]))
+        return refused_by(pod, message, [refusal.plugin], refusal.status.code)
+
+    def _give_back(self, profile: Profile, pod: PodInfo, node: str, state: CycleState) -> None:
+        try:
+            unreserve(profile, pod, node, state)
+        finally:
+            self.cluster.forget(pod.uid)
 
     def _candidates(self, attempt: Attempt) -> Rows:
         """The rows of the nodes that PreFilter left."""
@@ -260,11 +274,11 @@ class SchedulingCycle:
         if found.failed:
             message = f'running PreFilter plugin "{found.refused_by}": {refusal.message}'
             return Unplaced(pod, message, unschedulable=False)
-        plugins = frozenset([found.refused_by] if found.refused_by else found.narrowing)
+        plugins = [found.refused_by] if found.refused_by else found.narrowing
         nodes = len(self.cluster.nodes)
         last_word = post_filter(attempt.profile, pod, attempt.state, dict)
         message = fit_message(nodes, {}, pre_filter=refusal.message, post_filter=last_word)
-        return Unplaced(pod, message, unschedulable_plugins=plugins)
+        return refused_by(pod, message, plugins, refusal.code)
 
     def _unschedulable(self, attempt: Attempt) -> Decision | None:
         """No node fits: ask the filters afresh before saying so, and put the reasons in words."""
@@ -275,7 +289,8 @@ class SchedulingCycle:
         rows = self._looked_at(attempt)
         verdict = filter_nodes(attempt.filters, pod, rows, attempt.state, self.handle)
         if verdict.passed.size:
-            assert shape is not None, f"a node fits {pod.key} at second sight"
+            if shape is None:  # nothing was kept: the plugins themselves are of two minds
+                return Unplaced(pod, UNSTEADY, unschedulable=False)
             self.engine.counts.mismatches += 1
             self.shapes.drop_answers(shape)
             return None

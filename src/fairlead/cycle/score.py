@@ -1,6 +1,6 @@
 """Score: every plugin's raw score of the nodes that are left, normalised and weighed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from fairlead.model.podinfo import PodInfo
 
 
 def pre_score(
-    scorers: Sequence[PluginInstance],
+    scorers: Collection[PluginInstance],
     profile: Profile,
     pod: PodInfo,
     rows: Rows,
@@ -70,6 +70,7 @@ def score_nodes(
         if known is None:
             raw = instance.ask_score_nodes(pod, handle.nodes(rows), state)
         else:
-            raw = known.uniform if known.scores is None else known.scores[rows]
-        scores[instance.name] = normalized(instance, pod, raw, len(rows), state) * instance.weight
+            raw = known.raw(rows)
+        notes = state if known is None else known.state
+        scores[instance.name] = normalized(instance, pod, raw, len(rows), notes) * instance.weight
     return scores

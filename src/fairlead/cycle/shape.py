@@ -80,8 +80,6 @@ class Shape:
         self._by_log = tuple(logs.values())
         self._positions = [log.end for log in self._logs]
         self._facts_seen = self.changes.facts
-        for one in kept:
-            one.catch_up()
         self.add_up()
 
     @property

@@ -37,10 +37,14 @@ class Shapes:
         self._kept: dict[Hashable, Kept] = {}
         self._epoch = engine.table.columns.epoch
         self._most_bytes = most_bytes
-        self.held = 0
 
     def __len__(self) -> int:
         return len(self._shapes)
+
+    @property
+    def held(self) -> int:
+        """The bytes of all that is kept."""
+        return self._engine.held
 
     @property
     def answers(self) -> int:
@@ -48,19 +52,29 @@ class Shapes:
         return len(self._kept)
 
     def get(self, key: Key) -> Shape | None:
-        if self._epoch != self._engine.table.columns.epoch:
-            self.clear()  # the arrays have grown: none that was kept fits
+        """The shape as of now; None if there is none yet, or a plugin failed on the way to now."""
+        if self._epoch != self._engine.table.columns.epoch or self._engine.handle.reasons_full:
+            self.clear()  # the arrays have grown, none that was kept fits; or see `Reasons`
             return None
         shape = self._shapes.get(key)
-        if shape is not None:
-            self._shapes.move_to_end(key)
-            self._engine.counts.hits += 1
+        if shape is None:
+            return None
+        try:
+            shape.catch_up()
+        except PluginError:
+            # What has been read of the logs is lost, so that nothing of it can be kept; whoever
+            # asks afresh meets the failure again, in its place.
+            self.drop_answers(shape)
+            return None
+        self._shapes.move_to_end(key)
+        self._engine.counts.hits += 1
         return shape
 
     def clear(self) -> None:
         self._shapes.clear()
         self._kept.clear()
-        self.held = 0
+        self._engine.held = 0
+        self._engine.handle.forget_reasons()
         self._epoch = self._engine.table.columns.epoch
 
     def make(
@@ -68,35 +82,35 @@ class Shapes:
     ) -> Shape:
         """The shape of a pod that is the first of its kind."""
         failure: PluginError | None = None
-        idle: set[PluginInstance] = set()
         everywhere = np.flatnonzero(self._engine.table.columns.exists)
-        handle = self._engine.handle
-        scorers = [i for i in profile.signing if i.weight]
+        scorers = {i for i in profile.signing if i.weight}
         try:
-            idle = pre_score(scorers, profile, pod, everywhere, state, handle)
+            scorers -= pre_score(scorers, profile, pod, everywhere, state, self._engine.handle)
         except PluginError as problem:
             failure = problem
-            idle = set(scorers)
+            scorers.clear()
         kept: list[Kept] = []
-        for instance, read in zip(profile.signing, key[1:], strict=True):
-            asks_filter = instance in profile.filter and instance not in found.skipped
-            asks_score = instance in scorers and instance not in idle
-            if asks_score:
-                try:
-                    kept.append(self._answer(instance, read, pod, state, (asks_filter, True)))
-                    continue
-                except PluginError as problem:
-                    if problem.point != "Score":
-                        raise
-                    failure = failure or problem
-            if asks_filter:
-                kept.append(self._answer(instance, read, pod, state, (True, False)))
-        shape = Shape(key, state, kept, self._engine.table, found.node_names)
+        try:
+            for instance, read in zip(profile.signing, key[1:], strict=True):
+                asks_filter = instance in profile.filter and instance not in found.skipped
+                stages = asks_filter, instance in scorers
+                one, problem = self._answer(instance, read, pod, state, stages)
+                failure = failure or problem
+                if one is not None:
+                    kept.append(one)
+        except PluginError:
+            for one in kept:
+                self._forget_unused(one)
+            raise
+        # What a plugin without a signature narrows down to is another set for another pod.
+        narrowed = None if profile.unsigned else found.node_names
+        shape = Shape(key, state, kept, self._engine.table, narrowed)
         shape.settle(profile, found, failure)
         self._shapes[key] = shape
-        self.held += shape.size
+        self._engine.held += shape.size
         for one in kept:
             one.users += 1
+            one.charge()
         self._shrink(shape)
         return shape
 
@@ -104,17 +118,20 @@ class Shapes:
         """Forget a shape, and the answers that no other shape uses."""
         if self._shapes.pop(shape.key, None) is None:
             return
-        self.held -= shape.size
+        self._engine.held -= shape.size
         for one in shape.kept:
             one.users -= 1
-            if not one.users:
-                self._forget(one)
+            self._forget_unused(one)
 
     def drop_answers(self, shape: Shape) -> None:
         """Forget a shape whose answers turned out wrong, and every shape that shares one."""
-        wrong = set(shape.kept)
-        for other in [s for s in self._shapes.values() if not wrong.isdisjoint(s.kept)]:
-            self.drop(other)
+        self._drop_all(set(shape.kept))
+
+    def _drop_all(self, wrong: set[Kept]) -> None:
+        for shape in [s for s in self._shapes.values() if not wrong.isdisjoint(s.kept)]:
+            self.drop(shape)
+        for one in wrong:
+            self._forget_unused(one)
 
     def wrong(self, shape: Shape) -> bool:
         """Whether the answers of a shape differ from those that are made anew now."""
@@ -133,21 +150,36 @@ class Shapes:
         pod: PodInfo,
         state: CycleState,
         stages: tuple[bool, bool],
-    ) -> Kept:
+    ) -> tuple[Kept | None, PluginError | None]:
+        """The answer to Filter and to Score; without Score, and why, if that one fails."""
         key = (instance, read, stages)
         one = self._kept.get(key)
-        if one is None:
+        if one is not None:
+            try:
+                one.catch_up()
+            except PluginError:
+                self._drop_all({one})
+            else:
+                return one, None
+        if not any(stages):
+            return None, None
+        try:
             one = self._kept[key] = Kept(instance, pod, state, self._engine, stages)
-            one.key = key
-            self.held += one.size
-        return one
+        except PluginError as problem:
+            if problem.point != "Score":
+                raise
+            return self._answer(instance, read, pod, state, (stages[0], False))[0], problem
+        one.key = key
+        return one, None
 
-    def _forget(self, one: Kept) -> None:
-        if self._kept.pop(one.key, None) is not None:
-            self.held -= one.size
+    def _forget_unused(self, one: Kept) -> None:
+        if not one.users:
+            one.charge()
+            if self._kept.get(one.key) is one:
+                del self._kept[one.key]
 
     def _shrink(self, newest: Shape) -> None:
-        while self.held > self._most_bytes and len(self._shapes) > 1:
+        while self._engine.held > self._most_bytes and len(self._shapes) > 1:
             oldest = next(iter(self._shapes.values()))
             if oldest is newest:
                 return

@@ -62,6 +62,14 @@ class Handle:
     def reasons_of(self, number: int) -> tuple[str, ...]:
         return self._reasons.tuples[number]
 
+    @property
+    def reasons_full(self) -> bool:
+        return self._reasons.full
+
+    def forget_reasons(self) -> None:
+        """All ids of reasons are void: only for whoever has just dropped every kept one."""
+        self._reasons.forget()
+
     def only(self, node: NodeInfo) -> NodeSet:
         """One node as columns."""
         return NodeSet(self._nodes, self._reasons, np.array([node.row], np.intp))

@@ -83,15 +83,23 @@ class PluginInstance:
 
     def ask_filter(self, pod: PodInfo, node: NodeInfo, state: CycleState) -> Status | None:
         try:
-            return self.filter(pod, node, state)
+            status = self.filter(pod, node, state)
         except Exception as problem:
             raise crash(self.name, "Filter", problem) from problem
+        return status if status is None else said(self.name, status)
 
     def ask_filter_nodes(self, pod: PodInfo, nodes: NodeSet, state: CycleState) -> Verdicts | None:
         try:
-            return self.filter_nodes(pod, nodes, state)
+            verdicts: Any = self.filter_nodes(pod, nodes, state)
         except Exception as problem:
             raise crash(self.name, "Filter", problem) from problem
+        if verdicts is not None and not (
+            isinstance(verdicts, Verdicts)
+            and np.shape(verdicts.codes) == (nodes.size,) == np.shape(verdicts.reasons)
+        ):
+            what = f"verdicts on {nodes.size} nodes or None are wanted, got {verdicts!r:.60}"
+            raise PluginError(self.name, "Filter", what)
+        return verdicts
 
     def ask_score(self, pod: PodInfo, node: NodeInfo, state: CycleState) -> int:
         try:
@@ -119,10 +127,14 @@ class PluginInstance:
             raise crash(self.name, "NormalizeScore", problem) from problem
         if normal is None:  # changed in place, as Go's NormalizeScore does
             normal = scores
-        if not isinstance(normal, np.ndarray) or normal.shape != scores.shape:
-            what = f"{len(scores)} scores are wanted, got {normal!r:.60}"
+        if (
+            not isinstance(normal, np.ndarray)
+            or normal.shape != scores.shape
+            or normal.dtype.kind not in "iu"
+        ):
+            what = f"{len(scores)} integers are wanted, got {normal!r:.60}"
             raise PluginError(self.name, "NormalizeScore", what)
-        return normal
+        return normal.astype(np.int64, copy=False)
 
 
 def filter_by_columns(plugin: Any, handle: Handle) -> RowFilter:
@@ -146,7 +158,7 @@ def filter_by_rows(plugin: Any) -> ColumnFilter:
         ask_row: RowFilter = plugin.filter
         for at, info in enumerate(nodes.infos()):
             if info is not None and (status := ask_row(pod, info, state)) is not None:
-                found.append((at, status))
+                found.append((at, said(plugin.name, status)))
         if not found:
             return None
         codes, reasons = np.zeros(nodes.size, np.int8), np.zeros(nodes.size, np.int32)
@@ -160,7 +172,7 @@ def filter_by_rows(plugin: Any) -> ColumnFilter:
 def score_by_columns(plugin: Any, handle: Handle) -> RowScore:
     def ask(pod: PodInfo, node: NodeInfo, state: CycleState) -> int:
         scores: Any = plugin.score_nodes(pod, handle.only(node), state)
-        return int(scores[0]) if isinstance(scores, np.ndarray) else scores
+        return scores.item(0) if isinstance(scores, np.ndarray) else scores
 
     return ask
 
@@ -176,6 +188,13 @@ def score_by_rows(plugin: Any) -> ColumnScore:
         return column
 
     return ask
+
+
+def said(name: str, status: object) -> Status:
+    """What a filter returned that is not None: a Status, anything else is a bug."""
+    if isinstance(status, Status):
+        return status
+    raise PluginError(name, "Filter", f"a Status or None is wanted, got {status!r:.60}")
 
 
 def whole(name: str, score: Any) -> int:

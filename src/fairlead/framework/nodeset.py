@@ -16,12 +16,26 @@ Ids = NDArray[np.int32]
 Rows = NDArray[np.intp]
 
 
+MANY_REASONS = 65_536
+
+
 class Reasons:
-    """Tuples of reasons as small ids. Id 0 is no reason."""
+    """Tuples of reasons as small ids. Id 0 is no reason.
+
+    A plugin may put numbers into its words, so that new ones come for ever: once there are too
+    many, whoever keeps ids drops them all and calls `forget`.
+    """
 
     __slots__ = ("_ids", "tuples")
 
     def __init__(self) -> None:
+        self.forget()
+
+    @property
+    def full(self) -> bool:
+        return len(self.tuples) > MANY_REASONS
+
+    def forget(self) -> None:
         self.tuples: list[tuple[str, ...]] = [()]
         self._ids: dict[tuple[str, ...], int] = {(): 0}
 

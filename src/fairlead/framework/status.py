@@ -95,14 +95,31 @@ def crash(plugin: str, point: str, problem: Exception) -> PluginError:
         return problem
     if isinstance(problem, StageFailed):
         return failed(plugin, point, str(problem))
-    trace = problem.__traceback__
-    where = ""
-    while trace is not None:
-        where = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
-        trace = trace.tb_next
-    failure = PluginError(plugin, point, f"{type(problem).__name__}: {problem}", where)
+    failure = PluginError(plugin, point, f"{type(problem).__name__}: {problem}", place_of(problem))
     failure.__cause__ = problem
     return failure
+
+
+def place_of(problem: Exception) -> str:
+    """File and line of a crash: the innermost line of the file that the framework called into.
+
+    What a plugin calls may crash deep in a library, and it is the plugin's line that helps.
+    """
+    trace = problem.__traceback__
+    entered = place = ""
+    while trace is not None:
+        frame = trace.tb_frame
+        file = frame.f_code.co_filename
+        if not entered and not str(frame.f_globals.get("__name__")).startswith(CALLERS):
+            entered = file
+        if not entered or file == entered:
+            place = f"{file}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return place
+
+
+CALLERS = ("fairlead.framework.", "fairlead.cycle.", "fairlead.binding.", "fairlead.scheduler")
+"""The modules that call plugins."""
 
 
 class StageFailed(Exception):  # noqa: N818 - a plugin says it, nothing crashed
@@ -115,6 +132,8 @@ WRAPPED = {
     "Filter": 'running "{}" filter plugin: {}',
     "PreScore": 'running PreScore plugin "{}": {}',
     "Score": 'running Score plugins: plugin "{}" failed with: {}',
+    "NormalizeScore": 'running Normalize on Score plugins: plugin "{}" failed with: {}',
+    "PostFilter": 'running PostFilter plugin "{}": {}',
     "Reserve": 'running Reserve plugin "{}": {}',
     "Permit": 'running Permit plugin "{}": {}',
     "PreBind": 'running PreBind plugin "{}": {}',
@@ -122,9 +141,12 @@ WRAPPED = {
 }
 """How kube-scheduler quotes the error of a plugin, by extension point."""
 
+PLAIN = "plugin {!r} failed: {}"
+"""How we quote it at all other points."""
+
 
 def failed(plugin: str, point: str, what: str) -> PluginError:
     """The PluginError for an error that a plugin reported: nothing crashed."""
     problem = PluginError(plugin, point, what)
-    problem.args = (WRAPPED[point].format(plugin, what),)
+    problem.args = (WRAPPED.get(point, PLAIN).format(plugin, what),)
     return problem
