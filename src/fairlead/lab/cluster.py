@@ -22,7 +22,7 @@ from fairlead.lab.decoding import typed
 from fairlead.lab.deletion import DeleteOptions
 from fairlead.lab.forms import as_stored
 from fairlead.lab.furniture import furnish, node
-from fairlead.lab.httpserver import Listening, listen
+from fairlead.lab.httpserver import HttpServer
 from fairlead.lab.kubelet import Kubelet, Timing
 from fairlead.lab.objects import Object
 from fairlead.lab.registry import Registry
@@ -68,11 +68,12 @@ class Cluster:
         """
         self._host = host
         self._port = port
-        self._listening: Listening | None = None
+        self._listening = False
         self.store = Store(history)
         now = (clock or SystemClock()).wall
         self.registry = Registry(self.store, now, random.Random(seed))
         self.api = ApiServer(self.registry)
+        self._http = HttpServer(self.api)
         self.controllers = Controllers(self.registry)
         self.kubelet = Kubelet(self.registry, timing)
         self._working: asyncio.Task[None] | None = None
@@ -82,7 +83,8 @@ class Cluster:
 
     async def __aenter__(self) -> Self:
         """Listen, and let nodes and controllers work."""
-        self._listening = await listen(self.api, self._host, self._port)
+        self._port = await self._http.listen(self._host, self._port)
+        self._listening = True
         self.kubelet.start()
         self._working = asyncio.create_task(self.controllers.run(), name="lab controllers")
         return self
@@ -95,15 +97,13 @@ class Cluster:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._working
             self._working = None
-        if self._listening is not None:
-            await self._listening.close()
-            self._listening = None
+        await self._http.close()
 
     @property
     def server(self) -> str:
         """The URL of the API."""
-        assert self._listening is not None, "the cluster has not been entered"
-        return f"http://{self._host}:{self._listening.port}"
+        assert self._listening, "the cluster has not been entered"
+        return f"http://{self._host}:{self._port}"
 
     def kubeconfig(self) -> str:
         """A kubeconfig for this cluster."""

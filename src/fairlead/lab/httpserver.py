@@ -5,16 +5,44 @@ from __future__ import annotations
 from aiohttp import web
 
 from fairlead.lab.apiserver import ApiServer
-from fairlead.lab.http import Reply, Request
+from fairlead.lab.http import Reply, Request, Stream
+from fairlead.lab.watchhub import Watch
 
 GRACE_SECONDS = 1.0
 
 
-def handler_of(api: ApiServer) -> web.Server:
-    """A server that hands every request to `api`; a watch is sent as it grows."""
+class HttpServer:
+    """One API on one address."""
 
-    async def handle(request: web.BaseRequest) -> web.StreamResponse:
-        answer = api.answer(
+    def __init__(self, api: ApiServer) -> None:
+        """A server that is not listening yet."""
+        self._api = api
+        self._watches: set[Watch] = set()
+        self._runner: web.ServerRunner | None = None
+
+    async def listen(self, host: str, port: int) -> int:
+        """Take requests on `port`; the answer is the port, of 0 a free one. OSError: it is in use."""
+        server = web.Server(self._handle, access_log=None)
+        runner = web.ServerRunner(server, shutdown_timeout=GRACE_SECONDS)
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, host, port).start()
+        except OSError:
+            await runner.cleanup()
+            raise
+        self._runner = runner
+        return runner.addresses[0][1]
+
+    async def close(self) -> None:
+        """End all watches as if their time were up, and stop to listen."""
+        for watch in tuple(self._watches):
+            watch.close()
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        answer = self._api.answer(
             Request(
                 method=request.method,
                 path=request.path,
@@ -25,48 +53,23 @@ def handler_of(api: ApiServer) -> web.Server:
             )
         )
         if isinstance(answer, Reply):
-            return web.Response(
-                status=answer.code, body=answer.body, headers={"Content-Type": answer.content_type}
-            )
-        response = web.StreamResponse(headers={"Content-Type": answer.content_type})
+            headers = {"Content-Type": answer.content_type}
+            return web.Response(status=answer.code, body=answer.body, headers=headers)
+        return await self._stream(request, answer)
+
+    async def _stream(self, request: web.BaseRequest, stream: Stream) -> web.StreamResponse:
+        """Send a watch as it grows, until its end or the client's."""
+        response = web.StreamResponse(headers={"Content-Type": stream.content_type})
         response.enable_chunked_encoding()
-        await response.prepare(request)
+        self._watches.add(stream.watch)
         try:
-            async for chunk in answer.watch.chunks():
+            await response.prepare(request)
+            async for chunk in stream.watch.chunks():
                 await response.write(chunk)
             await response.write_eof()
         except ConnectionError:
             request.protocol.close()
         finally:
-            answer.watch.close()
+            self._watches.discard(stream.watch)
+            stream.watch.close()
         return response
-
-    return web.Server(handle, access_log=None)
-
-
-class Listening:
-    """A running server on one address."""
-
-    def __init__(self, runner: web.ServerRunner, host: str, port: int) -> None:
-        """Made by `listen`."""
-        self._runner = runner
-        self.host = host
-        self.port = port
-
-    async def close(self) -> None:
-        """Stop to listen and end what is open."""
-        await self._runner.cleanup()
-
-
-async def listen(api: ApiServer, host: str, port: int) -> Listening:
-    """Serve `api`; port 0 takes any free one. A port in use is an OSError."""
-    runner = web.ServerRunner(handler_of(api), shutdown_timeout=GRACE_SECONDS)
-    await runner.setup()
-    try:
-        site = web.TCPSite(runner, host, port)
-        await site.start()
-    except OSError:
-        await runner.cleanup()
-        raise
-    taken: int = runner.addresses[0][1]
-    return Listening(runner, host, taken)
