@@ -20,6 +20,7 @@ from yarl import URL
 from fairlead.kube.access import ClusterAccess, authorization
 from fairlead.kube.content import JSON, PATCH_TYPES, PatchKind, default_user_agent
 from fairlead.kube.errors import (
+    UNREADABLE,
     ApiError,
     Gone,
     KubeError,
@@ -372,14 +373,14 @@ class _Page(msgspec.Struct):
 def _continue_token(page: bytes) -> str:
     try:
         return msgspec.json.decode(page, type=_Page).metadata.continue_ or ""
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise Undecodable(f"a list is not what it should be: {error}", page) from error
 
 
 def _decoded(data: bytes) -> Any:
     try:
         return msgspec.json.decode(data)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise Undecodable(f"the API server's answer is not JSON: {error}", data) from error
 
 

@@ -33,6 +33,7 @@ from typing import Any
 import msgspec
 
 __all__ = [
+    "UNREADABLE",
     "AlreadyExists",
     "ApiError",
     "BadRequest",
@@ -53,6 +54,9 @@ __all__ = [
     "error_from_status",
     "unreachable",
 ]
+
+UNREADABLE = (ValueError, RecursionError)
+"""What msgspec raises at hostile bytes: DecodeError, UnicodeDecodeError, or at deep nesting."""
 
 
 class KubeError(Exception):
@@ -149,7 +153,7 @@ def error_from_response(status: int, body: bytes, retry_after: str | None = None
     """
     seconds = _seconds(retry_after)
     document: Any = None
-    with contextlib.suppress(msgspec.DecodeError):
+    with contextlib.suppress(*UNREADABLE):
         document = msgspec.json.decode(body)
     if isinstance(document, dict) and document.get("kind") == "Status":
         return error_from_status(document, status, seconds)

@@ -16,17 +16,13 @@ import asyncio
 import contextlib
 import random
 from collections import deque
-from collections.abc import Callable
-from typing import cast
 
 from fairlead.kube.access import ClusterAccess, authorization
+from fairlead.kube.connection import Connection, Done, Failed, Request
 from fairlead.kube.content import JSON, default_user_agent
 from fairlead.kube.errors import Dropped, Unreachable, unreachable
-from fairlead.kube.response import Answer, MalformedError, ResponseParser
+from fairlead.kube.response import Answer
 from fairlead.kube.tls import client_context
-
-Done = Callable[[int, bytes], None]
-Failed = Callable[[Unreachable], None]
 
 TICK = 0.25
 DEADLINE = 30.0
@@ -34,86 +30,6 @@ IDLE = 55.0
 """Go's API server closes a silent connection after 90 s; closing first, none is written into."""
 CONNECT = 10.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
-
-
-class _Request:
-    """What waits in the queue, or is under way on one connection."""
-
-    __slots__ = ("body", "content_type", "done", "failed", "method", "path", "since")
-
-    def __init__(
-        self, method: str, path: str, body: bytes, content_type: str, done: Done, failed: Failed
-    ) -> None:
-        self.method = method
-        self.path = path
-        self.body = body
-        self.content_type = content_type
-        self.done = done
-        self.failed = failed
-        self.since = 0.0
-
-
-class _Connection(asyncio.Protocol):
-    """One kept-alive connection, with at most one request under way."""
-
-    __slots__ = (
-        "_answered",
-        "_connected",
-        "_ended",
-        "_lost",
-        "_parser",
-        "request",
-        "since",
-        "transport",
-    )
-
-    def __init__(
-        self,
-        connected: "Callable[[_Connection], None]",
-        answered: "Callable[[_Connection, _Request, Answer], None]",
-        lost: "Callable[[_Connection, Exception | None], None]",
-        ended: "Callable[[_Connection], None]",
-    ) -> None:
-        self._connected = connected
-        self._answered = answered
-        self._lost = lost
-        self._ended = ended
-        self.request: _Request | None = None
-        self.since = 0.0  # of the request under way, or of the silence
-        self.transport: asyncio.Transport | None = None
-        self._parser = ResponseParser()
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast("asyncio.Transport", transport)  # uvloop's is one in all but name
-        self._connected(self)
-
-    def write(self, request: _Request, data: bytes, now: float) -> None:
-        assert self.transport is not None
-        self.request = request
-        self.since = now
-        self.transport.write(data)
-
-    def data_received(self, data: bytes) -> None:
-        request = self.request
-        try:
-            answer = self._parser.feed(data)
-        except MalformedError as error:
-            self._lost(self, error)
-            return
-        if request is None:
-            self._lost(self, None)  # nobody asked: whatever this is, it is no answer
-        elif answer is not None:
-            self.request = None
-            self._answered(self, request, answer)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        request = self.request
-        if exc is None and request is not None and (answer := self._parser.end()) is not None:
-            self.request = None
-            self._answered(self, request, answer)
-        else:
-            self._lost(self, exc)
-        self._ended(self)
 
 
 class Posts:
@@ -144,10 +60,10 @@ class Posts:
         self._prefix = access.prefix
         self._header: str | None = None  # the Authorization that `_heads` were made with
         self._heads: dict[str, str] = {}
-        self._queue: deque[_Request] = deque()
-        self._all: set[_Connection] = set()
-        self._ending: set[_Connection] = set()  # given up, but the loop has not ended them yet
-        self._idle: list[_Connection] = []  # the last used is used next: the others may go
+        self._queue: deque[Request] = deque()
+        self._all: set[Connection] = set()
+        self._ending: set[Connection] = set()  # given up, but the loop has not ended them yet
+        self._idle: list[Connection] = []  # the last used is used next: the others may go
         self._opening: set[asyncio.Task[None]] = set()
         self._under_way = 0
         self._answered_at = 0.0
@@ -182,7 +98,7 @@ class Posts:
         """Sends one request now or when a connection is free; one of the callbacks will follow."""
         if " " in path or not (path.isascii() and path.isprintable()):
             raise ValueError(f"not the path of a URL: {path!r}")
-        request = _Request(method, path, body, content_type, done, failed)
+        request = Request(method, path, body, content_type, done, failed)
         if self._closed:
             raise Dropped(f"{method} {path}: the connections are closed")
         request.since = now = self._loop.time()
@@ -234,7 +150,7 @@ class Posts:
 
     # -- what connections report ---------------------------------------------------------------
 
-    def _connected(self, connection: _Connection) -> None:
+    def _connected(self, connection: Connection) -> None:
         self._all.add(connection)
         self._failures = 0
         self._trouble = None
@@ -242,7 +158,7 @@ class Posts:
         self._next(connection, now)
         self._open_more(now)
 
-    def _answered(self, connection: _Connection, request: _Request, answer: Answer) -> None:
+    def _answered(self, connection: Connection, request: Request, answer: Answer) -> None:
         now = self._loop.time()
         self._answered_at = now
         self._under_way -= 1
@@ -263,7 +179,7 @@ class Posts:
         if not self.pending:
             self._quiet.set()
 
-    def _lost(self, connection: _Connection, error: Exception | None) -> None:
+    def _lost(self, connection: Connection, error: Exception | None) -> None:
         if connection not in self._all:
             return
         self._forget(connection)
@@ -275,12 +191,12 @@ class Posts:
         if not self._closed:
             self._open_more(self._loop.time())
 
-    def _ended(self, connection: _Connection) -> None:
+    def _ended(self, connection: Connection) -> None:
         self._ending.discard(connection)
         if not self._ending:
             self._quiet.set()
 
-    def _forget(self, connection: _Connection) -> None:
+    def _forget(self, connection: Connection) -> None:
         self._all.discard(connection)
         if connection in self._idle:
             self._idle.remove(connection)
@@ -290,20 +206,20 @@ class Posts:
 
     # -- sending -------------------------------------------------------------------------------
 
-    def _next(self, connection: _Connection, now: float) -> None:
+    def _next(self, connection: Connection, now: float) -> None:
         if self._queue and now >= self._paused_until:
             self._write(connection, self._queue.popleft(), now)
         else:
             connection.since = now
             self._idle.append(connection)
 
-    def _write(self, connection: _Connection, request: _Request, now: float) -> None:
+    def _write(self, connection: Connection, request: Request, now: float) -> None:
         self._under_way += 1
         head = f"{request.method} {self._prefix}{request.path}{self._head(request)}"
         data = f"{head}{len(request.body)}\r\n\r\n".encode() + request.body
         connection.write(request, data, now)
 
-    def _head(self, request: _Request) -> str:
+    def _head(self, request: Request) -> str:
         """All lines of the head that requests of one content type share, made once per token."""
         header = self._authorization()
         if header != self._header:
@@ -319,7 +235,7 @@ class Posts:
             self._heads[request.content_type] = head
         return head
 
-    def _retry(self, request: _Request, retry_after: str, now: float) -> bool:
+    def _retry(self, request: Request, retry_after: str, now: float) -> bool:
         """Puts a throttled request back and stops all sending, unless its time would be over."""
         try:
             seconds = max(float(retry_after), TICK)
@@ -358,7 +274,7 @@ class Posts:
         name = self._access.tls_server_name or self._access.host
         async with asyncio.timeout(CONNECT):
             await self._loop.create_connection(
-                lambda: _Connection(self._connected, self._answered, self._lost, self._ended),
+                lambda: Connection(self._connected, self._answered, self._lost, self._ended),
                 self._access.host,
                 self._access.port,
                 ssl=self._context,
@@ -384,7 +300,7 @@ class Posts:
                 self._write(self._idle.pop(), self._queue.popleft(), now)
         self._open_more(now)
 
-    def _fail(self, request: _Request, error: Unreachable) -> None:
+    def _fail(self, request: Request, error: Unreachable) -> None:
         try:
             request.failed(error)
         except Exception as problem:  # noqa: BLE001 - a caller's bug must not stop the others
@@ -397,5 +313,5 @@ class Posts:
             {"message": "a callback of a request raised", "exception": error}
         )
 
-    def _url(self, request: _Request) -> str:
+    def _url(self, request: Request) -> str:
         return f"{self._access.server}{request.path}"

@@ -32,6 +32,7 @@ from msgspec import Raw, Struct
 
 from fairlead.kube.client import Client
 from fairlead.kube.errors import (
+    UNREADABLE,
     ApiError,
     Gone,
     KubeError,
@@ -165,7 +166,7 @@ class Watch:
         if self._last_line is not None:
             try:
                 self._version = _versioned_event(self._last_line).object.metadata.resource_version
-            except msgspec.DecodeError as error:
+            except UNREADABLE as error:
                 raise Undecodable(
                     f"an event without a version: {error}", self._last_line
                 ) from error
@@ -200,7 +201,7 @@ class Watch:
         async for data in self.client.pages(self.resource, self.namespace, params=params):
             try:
                 page = _page(data)
-            except msgspec.DecodeError as error:
+            except UNREADABLE as error:
                 raise Undecodable(f"a list is not what it should be: {error}", data) from error
             version = page.metadata.resource_version
             for item in page.items or ():
@@ -264,7 +265,7 @@ class Watch:
         if self.decode_event is not None:
             try:
                 word, obj = self.decode_event(line)
-            except (msgspec.DecodeError, ValueError, RecursionError):
+            except UNREADABLE:
                 word = ""  # told apart below: an ERROR, an object that is no such object, garbage
                 obj = None
             kind = _KINDS.get(word)
@@ -275,7 +276,7 @@ class Watch:
                 return
         try:
             envelope = _envelope(line)
-        except (msgspec.DecodeError, RecursionError) as error:
+        except UNREADABLE as error:
             raise Undecodable(f"a line of a watch is no event: {error}", line) from error
         if envelope.type == "BOOKMARK":
             return
@@ -293,7 +294,7 @@ class Watch:
             return
         try:
             obj = self._decoded(data)
-        except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        except UNREADABLE as error:
             failure = Undecodable(f"{self.resource.kind} {_name(data)} is skipped: {error}", data)
             failure.__cause__ = error
             self.on_error("decode", failure)
@@ -319,7 +320,7 @@ def _resumable(error: KubeError) -> bool:
 def _error_of(envelope: _Envelope) -> ApiError | Undecodable:
     try:
         status = msgspec.json.decode(envelope.object)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         return Undecodable(f"an ERROR event without a Status: {error}", bytes(envelope.object))
     if not isinstance(status, dict):
         return Undecodable("an ERROR event without a Status", bytes(envelope.object))
@@ -331,5 +332,5 @@ def _name(data: bytes) -> str:
     try:
         metadata = msgspec.json.decode(data)["metadata"]
         return "/".join(str(metadata[key]) for key in ("namespace", "name") if key in metadata)
-    except (msgspec.DecodeError, LookupError, TypeError, RecursionError):
+    except (*UNREADABLE, LookupError, TypeError):
         return "of unknown name"

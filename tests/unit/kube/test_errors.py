@@ -48,7 +48,10 @@ def test_retry_after_comes_from_the_header_or_the_details() -> None:
     assert errors.error_from_response(429, b"", "-1").retry_after == 0
 
 
-@pytest.mark.parametrize("body", [b"<html>\n<p>bad gateway", b"[1]", b"null", b"\xff\xfe", b""])
+@pytest.mark.parametrize(
+    "body",
+    [b"<html>\n<p>bad gateway", b"[1]", b"null", b"\xff\xfe", b'{"a":"\xff"}', b"[" * 9999, b""],
+)
 def test_a_proxy_s_answer_is_an_error_too(body: bytes) -> None:
     error = errors.error_from_response(502, body)
     assert isinstance(error, errors.ServerError)

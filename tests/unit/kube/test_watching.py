@@ -266,6 +266,9 @@ async def test_silence_means_a_new_connection_from_the_same_version() -> None:
         b'{"type":"ADDED"}\n',
         event("UNHEARD", obj("b", 11)),
         b"[" * 9999 + b"\n",
+        b'{"type":"\xff","object":{}}\n',
+        b'{"type":"ERROR","object":"\xff"}\n',
+        b'{"type":"ERROR","object":[]}\n',
     ],
 )
 async def test_a_line_that_is_no_event_means_a_new_list(line: bytes) -> None:
@@ -280,10 +283,11 @@ async def test_a_line_that_is_no_event_means_a_new_list(line: bytes) -> None:
     assert len(story.pauses) == 1
 
 
-async def test_an_event_without_a_version_means_a_new_list() -> None:
+@pytest.mark.parametrize("version", [{}, {"resourceVersion": 7}, {"resourceVersion": ""}])
+async def test_an_event_without_a_version_means_a_new_list(version: dict[str, Any]) -> None:
     story = Story(
         answers(listed(obj("a", 1))),
-        streams(event("ADDED", {"metadata": {"name": "b"}})),
+        streams(event("ADDED", {"metadata": {"name": "b", **version}})),
         answers(listed(obj("a", 1), version=20)),
     )
     await story.play()
@@ -332,7 +336,9 @@ async def test_a_reader_s_on_error_may_end_the_watch() -> None:
         await story.play(on_error=give_up)
 
 
-@pytest.mark.parametrize("body", [b"<html>", b"{}", b'{"metadata":{},"items":{}}'])
+@pytest.mark.parametrize(
+    "body", [b"<html>", b"{}", b"[" * 9999, b"\xff", b'{"metadata":{"continue":"\xff"}}']
+)
 async def test_a_list_that_is_none_is_tried_again(body: bytes) -> None:
     story = Story(answers(body), answers(listed(obj("a", 1))))
     await story.play()
