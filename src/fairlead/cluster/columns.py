@@ -5,7 +5,7 @@ is as fast as on a slice and needs no bookkeeping. Places without a node have `e
 When the room grows all arrays are made anew and `epoch` moves: whoever kept an array drops it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import TypeVar
 
 import numpy as np
@@ -79,22 +79,16 @@ class Columns:
         self.room = room
         self.epoch += 1
 
-    def scalar(self, scalars: dict[str, Int64], name: str) -> Int64:
-        """The column of an extended resource; it comes into being with the first that has it."""
-        column = scalars.get(name)
-        if column is None:
-            column = scalars[name] = np.zeros(self.room, np.int64)
-        return column
+    def begin_scalar(self, name: str, requested: Mapping[int, int]) -> None:
+        """Make the columns of an extended resource that a node has for the first time.
 
-    def prune(self, used: set[str]) -> None:
-        """Drop the columns of extended resources that no node and no pod names any more."""
-        for scalars in (self.allocatable_scalars, self.requested_scalars):
-            for name in list(names_without(scalars, used)):
-                del scalars[name]
-
-
-def names_without(scalars: dict[str, Int64], used: set[str]) -> Iterator[str]:
-    return (name for name in scalars if name not in used)
+        What no node has needs none, whoever requests it: names in pods come from users, and
+        memory does not.
+        """
+        self.allocatable_scalars[name] = np.zeros(self.room, np.int64)
+        column = self.requested_scalars[name] = np.zeros(self.room, np.int64)
+        for row, amount in requested.items():
+            column[row] = capped(amount)
 
 
 def longer(column: NDArray[Scalar], room: int) -> NDArray[Scalar]:

@@ -160,7 +160,7 @@ class NodeTable:
                 self.images.write(row, images, info.images)
                 info.images = images
                 mark(Aspect.IMAGES, row)
-        if old is not None and node.metadata.annotations != old.metadata.annotations:
+        if old is not None and rest_of(node) != rest_of(old):
             mark(Aspect.OBJECT, row)
 
     def _write_allocatable(self, info: NodeInfo, total: Resources, pods: int) -> None:
@@ -172,9 +172,18 @@ class NodeTable:
         info.allocatable_pods = columns.allocatable_pods[row] = pods
         scalars = dict(total.scalars)
         for name in info.allocatable_scalars.keys() | scalars.keys():
-            column = columns.scalar(columns.allocatable_scalars, name)
-            column[row] = scalars.get(name, 0)
+            if name not in columns.allocatable_scalars:
+                columns.begin_scalar(name, self._requested_of(name))
+            columns.allocatable_scalars[name][row] = scalars.get(name, 0)
         info.allocatable_scalars = scalars
+
+    def _requested_of(self, scalar: str) -> dict[int, int]:
+        """What is requested of an extended resource by row, where there is any."""
+        return {
+            info.row: info.requested_scalars[scalar]
+            for info in self.all()
+            if scalar in info.requested_scalars
+        }
 
     def _count(
         self, info: NodeInfo, request: Resources, nonzero: tuple[int, int], sign: int
@@ -196,6 +205,15 @@ class NodeTable:
         columns.nonzero_memory[row] = capped(value)
         for name, amount in request.scalars:
             value = info.requested_scalars.get(name, 0) + sign * amount
-            info.requested_scalars[name] = value
-            columns.scalar(columns.requested_scalars, name)[row] = capped(value)
+            if value:
+                info.requested_scalars[name] = value
+            else:
+                info.requested_scalars.pop(name, None)
+            if name in columns.requested_scalars:
+                columns.requested_scalars[name][row] = capped(value)
         self.changes.mark(Aspect.REQUESTED, row)
+
+
+def rest_of(node: Node) -> tuple[object, ...]:
+    """What a plugin may read of the object itself, beside what has an aspect of its own."""
+    return node.metadata.annotations, node.status.conditions, node.status.declared_features
