@@ -90,10 +90,12 @@ class Intake:
         if waiting is not None:
             self.queue.delete(waiting)
         if placed is not None:
+            gone = placed.pod
             if placed.assumed:
-                self._assumed_gone(placed.pod)
+                self._assumed_gone(gone)
+                gone = gone.on(placed.node_name)  # whoever hears of it must know that it had one
             self.cluster.remove_pod(uid)
-            self.queue.move_all(ASSIGNED_POD_DELETE, placed.pod, None)
+            self.queue.move_all(ASSIGNED_POD_DELETE, gone, None)
         elif waiting is not None and waiting.nominated_node_name:
             self.queue.nomination_released(waiting)
 

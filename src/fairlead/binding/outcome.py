@@ -97,7 +97,8 @@ class Outcome:
             except PluginError as problem:
                 log.error(problem, "Unreserve failed", pod=ref(pod), node=node_name)
         if self._cluster.forget(pod.uid):
-            self._queue.move_all(ASSIGNED_POD_DELETE, pod, None, only=lambda p: p.uid != pod.uid)
+            gone = pod.on(node_name)
+            self._queue.move_all(ASSIGNED_POD_DELETE, gone, None, only=lambda p: p.uid != pod.uid)
         self.failed(profile, entry, failure, began)
 
     def failed(

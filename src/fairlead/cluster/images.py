@@ -19,7 +19,7 @@ class ImageState:
 
 
 class Images:
-    """Image name to its state. Sizes follow the first node until no node has the image."""
+    """Image name to its state. The size is that of the first node for as long as any has it."""
 
     def __init__(self, changes: Changes) -> None:
         self._changes = changes
@@ -35,9 +35,14 @@ class Images:
             if not state.rows:
                 del self._by_name[name]
             self._changes.touch(("image", name))
-        for name in images.keys() - old.keys():
+        for name, size in images.items():
             state = self._by_name.get(name)
             if state is None:
-                state = self._by_name[name] = ImageState(images[name])
-            state.rows.add(row)
+                state = self._by_name[name] = ImageState(size)
+            if name not in old:
+                state.rows.add(row)
+            elif state.size == size or len(state.rows) > 1:
+                continue
+            else:  # the only node that has it reports another size
+                state.size = size
             self._changes.touch(("image", name))

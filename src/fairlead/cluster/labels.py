@@ -64,6 +64,8 @@ class LabelColumns:
             value = labels.get(key)
             if value != old.get(key) or value is None:
                 column.write(row, value)
+        for key in [key for key, column in self._by_key.items() if column.stale]:
+            del self._by_key[key]  # it is made anew if anybody asks again
 
     def grow(self) -> None:
         for column in self._by_key.values():

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.cycle.decision import Unplaced
+from fairlead.cycle.decision import Placed, Unplaced
 from fairlead.queue.events import QueueingHint, Registration
 from tests.builders import World, info, names_affinity, node, pod
 
@@ -151,3 +151,17 @@ def test_the_queue_asks_the_hints() -> None:
     world.set_node(node("large", cpu="16"))
     assert queue.pending()["unschedulable"] == 0
     assert not world.told.lines
+
+
+def test_an_assumed_pod_that_is_deleted_makes_room() -> None:
+    """The object that the watch deletes names no node yet; what waits for the room must know."""
+    world = World(node("n", cpu="1"))
+    assert isinstance(world.decide(pod("first", cpu="1")), Placed)
+    world.set_pod(pod("second", cpu="1"))
+    entry = world.core.queue.pop()
+    assert entry is not None
+    entry.rejected_by(frozenset(["NodeResourcesFit"]))
+    world.core.queue.add_unschedulable_if_not_present(entry)
+    world.core.intake.remove_pod("pod-first")
+    assert world.told.gone == ["pod-first"]
+    assert world.core.queue.pending()["unschedulable"] == 0
