@@ -6,8 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 HEAVY = {"aiohttp", "numpy", "prometheus_client", "uvloop", "yaml"}
 FAIRLEAD = Path(sys.executable).parent / "fairlead"
 
@@ -27,11 +25,6 @@ def test_the_package_itself_loads_nothing_else() -> None:
 
 def test_help_loads_nothing_heavy() -> None:
     assert not loaded_by(str(FAIRLEAD), "--help") & (HEAVY | {"asyncio"})
-
-
-@pytest.mark.parametrize("command", ["run", "demo"])
-def test_the_help_of_a_command_loads_nothing_heavy(command: str) -> None:
-    assert not loaded_by(str(FAIRLEAD), command, "--help") & (HEAVY | {"asyncio"})
 
 
 def test_an_author_of_plugins_loads_no_network() -> None:

@@ -17,7 +17,14 @@ PARAMETERS = 7
 # The file that the product's name leads to stays a table of contents.
 OWN_LIMIT = {"src/fairlead/scheduler.py": 200}
 
-LARGER: dict[str, int] = {}
+LARGER: dict[str, int] = {
+    # one for each option of the command line
+    "parameters of src/fairlead/cli/run.py::run": 8,
+    # one, with a default, for each thing that a test may want to be otherwise
+    "parameters of tests/builders.py::node": 11,
+    "parameters of tests/builders.py::pod": 16,
+    "lines of tests/builders.py::pod": 51,
+}
 
 
 def parameters(function: ast.FunctionDef) -> int:
