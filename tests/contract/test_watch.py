@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -74,6 +75,9 @@ class Reader:
             while not true():
                 self._changed.clear()
                 await self._changed.wait()
+
+    def versions(self) -> dict[str, str]:
+        return {name: obj["metadata"]["resourceVersion"] for name, obj in self.objects.items()}
 
     def count(self, kind: Kind) -> int:
         return sum(event.kind is kind for event in self.events)
@@ -178,6 +182,36 @@ async def test_a_broken_connection_is_resumed_without_a_new_list(api: Api) -> No
         assert [pod["metadata"]["name"] for pod in pods] == ["p-0", "p-1", "p-2"]
         assert all(isinstance(error, Unreachable) for _, error in reader.problems)
         assert reader.problems
+
+
+async def test_whatever_is_cut_the_reader_ends_with_what_is_there(api: Api) -> None:
+    rng = random.Random(7)
+    living: set[str] = set()
+    async with (
+        Proxy(api.client.access) as proxy,
+        Client(proxy.access) as behind,
+        watching(behind, PODS, api.namespace) as (reader, _),
+    ):
+        for number in range(80):
+            if rng.random() < 0.15:
+                await proxy.cut()
+            choice = rng.choice(["create", "create", "label", "delete"])
+            if choice == "create" or not living:
+                await api.pod(f"p-{number}")
+                living.add(f"p-{number}")
+                continue
+            name = rng.choice(sorted(living))
+            if choice == "label":
+                body = {"metadata": {"labels": {"n": str(number)}}}
+                await api.client.patch(PODS, name, body, api.namespace)
+            else:
+                await api.client.delete(PODS, name, api.namespace)
+                living.discard(name)
+        found = (await api.client.list(PODS, api.namespace))["items"]
+        wanted = {pod["metadata"]["name"]: pod["metadata"]["resourceVersion"] for pod in found}
+        assert set(wanted) == living
+        await reader.until(lambda: reader.versions() == wanted)
+        assert reader.count(Kind.INIT) == 1
 
 
 async def test_silence_opens_the_watch_anew_and_loses_nothing(api: Api) -> None:

@@ -13,8 +13,9 @@ The reader gets five kinds of events with one promise each (the shape is kube-rs
       └─ 410, or the server no longer makes sense ─┘
 
 The first list and every later one is a consistent read: `resourceVersion=0` may go back in time
-(kubernetes#59848). Silence is not health: the server sends a bookmark about once a minute, so
-70 seconds without a byte mean a dead connection, and the watch is opened anew.
+(kubernetes#59848). Silence is not health: a server that has seen a change sends a bookmark about
+once a minute, so 70 seconds without a byte may mean a dead connection, and the watch is opened
+anew; on a quiet resource that costs one request.
 
 Reads: one resource of the API server. Writes: nothing.
 """
