@@ -23,7 +23,7 @@ from fairlead.config.types import KubeSchedulerConfiguration
 from fairlead.framework.waiting import WaitingPods
 from fairlead.kube.access import ClusterAccess
 from fairlead.kube.client import Client
-from fairlead.kube.errors import Forbidden, KubeError, Unauthorized
+from fairlead.kube.errors import Forbidden, KubeError, Unauthorized, Unreachable
 from fairlead.kube.events import CAPACITY, EventRecorder
 from fairlead.kube.pipeline import Posts
 from fairlead.kube.resource import NODES, PODS
@@ -40,6 +40,8 @@ SLICE = 0.002
 BIND_CONNECTIONS, PATCH_CONNECTIONS, EVENT_CONNECTIONS = 14, 2, 2
 FLUSH_UNSCHEDULABLE = 30.0
 TICK = 0.25
+PATIENCE = 10.0
+"""How long the cluster may take for its first answers."""
 DRAIN = 10.0
 """How long a stopping scheduler waits for the answers to its bindings."""
 
@@ -118,7 +120,8 @@ class Process:
         """Work until stopped. Raises StartError if the cluster cannot be worked on."""
         async with contextlib.AsyncExitStack() as stack:
             client = await stack.enter_async_context(Client(self.access))
-            await self._check_access(client)
+            if not await self._reached(client):
+                return
             binds = Posts(self.access, BIND_CONNECTIONS)
             patches = Posts(self.access, PATCH_CONNECTIONS, capacity=CAPACITY)
             events = Posts(self.access, EVENT_CONNECTIONS, capacity=CAPACITY)
@@ -138,20 +141,46 @@ class Process:
                 self.clock,
                 self.bell.waiting,
             )
+            stack.push_async_callback(binding.close)
             watches = Watches(client, self.core.intake, self.metrics)
             await self._work(binding, watches, recorders)
             for posts in (patches, events):
                 await posts.drain(1.0)
+
+    async def _reached(self, client: Client) -> bool:
+        """Whether the cluster answers; False if we were asked to stop before it did."""
+        asked = asyncio.ensure_future(self._check_access(client.within(PATIENCE)))
+        stopped = asyncio.ensure_future(self._stopping.wait())
+        await asyncio.wait((asked, stopped), return_when=asyncio.FIRST_COMPLETED)
+        stopped.cancel()
+        if asked.done():
+            asked.result()
+            return True
+        asked.cancel()
+        await asyncio.wait((asked,))
+        return False
 
     async def _check_access(self, client: Client) -> None:
         """One small question of each kind before anything starts: most mistakes show here."""
         for resource in (NODES, PODS):
             try:
                 await client.json("GET", resource.path(), params={"limit": 1})
-            except (Forbidden, Unauthorized) as problem:
-                raise StartError(f"missing permission to list {resource}: {problem}") from problem
+            except Unauthorized as problem:
+                raise StartError(
+                    f"the API server at {self.access.server} does not know us ({problem}); check"
+                    f" the credentials in {self.access.source or 'the kubeconfig'}"
+                ) from problem
+            except Forbidden as problem:
+                raise StartError(
+                    f"missing permission to list {resource.plural}: {problem}; bind the user to the"
+                    " ClusterRole system:kube-scheduler"
+                ) from problem
+            except Unreachable as problem:
+                raise StartError(str(problem)) from problem
             except KubeError as problem:
-                raise StartError(f"cannot reach the cluster: {problem}") from problem
+                raise StartError(
+                    f"{self.access.server} does not answer as a Kubernetes API server: {problem}"
+                ) from problem
 
     async def _work(
         self, binding: Binding, watches: Watches, recorders: Mapping[str, EventRecorder]
@@ -174,8 +203,12 @@ class Process:
         await asyncio.wait((synced, stopped), return_when=asyncio.FIRST_COMPLETED)
         for task in (synced, stopped):
             task.cancel()
+        if self._stopping.is_set():
+            return
+        # What is here now stays: the collector need not look at it again and again.
+        gc.collect()
         gc.freeze()
-        if self.listeners.ready is not None and not self._stopping.is_set():
+        if self.listeners.ready is not None:
             self.listeners.ready()
 
     async def _loop(self, binding: Binding) -> None:
@@ -239,13 +272,16 @@ class Process:
 
 
 def stop_on_signals(process: Process) -> None:
-    """SIGTERM and SIGINT end it in order; a second one ends it at once."""
+    """SIGTERM and SIGINT end it in order; a second one, of either kind, ends it at once."""
     loop = asyncio.get_running_loop()
+    numbers = (signal.SIGTERM, signal.SIGINT)
 
     def first(number: signal.Signals) -> None:
         log.info("Stopping", signal=number.name)
-        loop.remove_signal_handler(number)
+        for each in numbers:
+            loop.remove_signal_handler(each)
+            signal.signal(each, signal.SIG_DFL)
         process.stop()
 
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in numbers:
         loop.add_signal_handler(number, first, number)

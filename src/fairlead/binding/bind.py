@@ -8,8 +8,9 @@ until the outcome is known: an answer that was lost is looked up, never guessed.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -20,19 +21,22 @@ from fairlead.cycle.decision import Placed, Unplaced
 from fairlead.cycle.diagnosis import count_reasons, fit_message
 from fairlead.framework.profile import Profile
 from fairlead.framework.stages import Io
-from fairlead.framework.status import WRAPPED, PluginError, Status
+from fairlead.framework.status import WRAPPED, Code, PluginError, Status
 from fairlead.framework.waiting import WaitingPods
 from fairlead.kube.client import Client
 from fairlead.kube.errors import KubeError, NotFound, Unreachable
 from fairlead.kube.pipeline import Posts
 from fairlead.kube.resource import PODS
+from fairlead.model.podinfo import PodInfo
 from fairlead.observe.logs import get_logger, ref
 from fairlead.queue.entry import QueuedPodInfo
 from fairlead.queue.queue import SchedulingQueue
 
 log = get_logger("bind")
 
-FIRST_LOOK, LONGEST_PAUSE = 0.2, 5.0
+LOOKS = (0.0, 0.5)
+"""When a pod is looked up after silence: a request that was cut off may still be at work."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.2, 5.0
 
 
 @dataclass(slots=True)
@@ -43,6 +47,7 @@ class Flight:
     entry: QueuedPodInfo
     decision: Placed
     began: float
+    landed: bool = False
 
 
 class Binding:
@@ -66,14 +71,15 @@ class Binding:
         self._clock = clock
         self._waiting = waiting
         self._tasks: set[asyncio.Task[None]] = set()
+        self._closed = False
         self._landed = asyncio.Event()
         self.under_way = 0
+        """Pods whose binding has begun and has no outcome yet; those that are held do not count."""
 
     def placed(
         self, profile: Profile, entry: QueuedPodInfo, decision: Placed, began: float
     ) -> None:
         flight = Flight(profile, entry, decision, began)
-        self.under_way += 1
         if decision.waits:
             self._hold(flight)
         else:
@@ -89,7 +95,11 @@ class Binding:
         self._outcome.deleting(profile, entry)
 
     async def drain(self, seconds: float) -> bool:
-        """Wait until every pod under way is bound or given back."""
+        """Wait until every pod that is being bound is bound or given back.
+
+        Held pods are not waited for: nothing has been written for them, and another scheduler
+        takes them up.
+        """
         try:
             async with asyncio.timeout(seconds):
                 while self.under_way:
@@ -98,6 +108,13 @@ class Binding:
         except TimeoutError:
             return False
         return True
+
+    async def close(self) -> None:
+        """End what is still at work; nothing begins after this."""
+        self._closed = True
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _hold(self, flight: Flight) -> None:
         """Wait for the Permit plugins that asked for time."""
@@ -108,9 +125,8 @@ class Binding:
                 return
             message = fit_message(1, count_reasons([(refusal.reasons, 1)]))
             rejecters = frozenset([plugin] if plugin else ())
-            self._failed(
-                flight, Unplaced(flight.entry.pod, message, unschedulable_plugins=rejecters)
-            )
+            failure = Unplaced(flight.entry.pod, message, unschedulable_plugins=rejecters)
+            self._give_up(flight, failure)
 
         decision = flight.decision
         self._waiting.hold(
@@ -119,106 +135,154 @@ class Binding:
 
     def _permitted(self, flight: Flight) -> None:
         """Nothing that happens from now on concerns the queue: the pod is as good as bound."""
+        self.under_way += 1
         profile = flight.profile
         self._queue.done(flight.entry.pod.uid)
-        first = profile.bind[0].plugin
-        plain = getattr(first, "posts_binding", False)
-        if plain and not profile.pre_bind and not profile.post_bind:
-            self._post(flight, lambda: None)
+        if profile.pre_bind or not getattr(profile.bind[0].plugin, "posts_binding", False):
+            self._spawn(flight, self._by_plugins(flight))
         else:
-            self._spawn(self._by_plugins(flight))
+            self._post(flight)
 
-    def _post(self, flight: Flight, then: Callable[[], None]) -> None:
+    def _post(self, flight: Flight) -> None:
         pod, node_name = flight.entry.pod, flight.decision.node_name
 
         def done(status: int, body: bytes) -> None:
             if status < 300:
                 self._bound(flight)
-                then()
-            elif status == 409 or status >= 500:
-                self._spawn(self._look_up(flight, refusal_text(status, body)))
+                return
+            failure = self._refusal(flight, refusal_text(status, body))
+            if status == 409:
+                self._spawn(flight, self._look_up(flight, failure, LOOKS[:1]))
+            elif status >= 500:
+                self._spawn(flight, self._look_up(flight, failure, LOOKS))
             else:
-                self._refused(flight, refusal_text(status, body))
+                self._failed(flight, failure)
 
         def failed(problem: Unreachable) -> None:
+            failure = self._refusal(flight, str(problem))
             if problem.written:
-                self._spawn(self._look_up(flight, str(problem)))
+                self._spawn(flight, self._look_up(flight, failure, LOOKS))
             else:
-                self._refused(flight, str(problem))
+                self._failed(flight, failure)
 
         try:
             self._binds.post(binding_path(pod), binding_body(pod, node_name), done, failed)
         except (Unreachable, ValueError) as problem:
-            self._refused(flight, str(problem))
+            self._failed(flight, self._refusal(flight, str(problem)))
 
     async def _by_plugins(self, flight: Flight) -> None:
-        """PreBind, then the binders until one takes the pod, then PostBind."""
+        """PreBind, then the binders until one takes the pod."""
         profile, pod, node_name = flight.profile, flight.entry.pod, flight.decision.node_name
         state = flight.decision.state
         assert state is not None
         try:
-            await pre_bind(profile, pod, node_name, state, self._io)
-            by_us = await bind(profile, pod, node_name, state, self._io)
+            refusal = await pre_bind(profile, pod, node_name, state, self._io)
         except PluginError as problem:
             self._failed(flight, Unplaced(pod, str(problem), unschedulable=False))
             return
-
-        def after() -> None:
-            self._spawn(post_bind(profile, pod, node_name, state, self._io))
-
-        if by_us:
-            self._post(flight, after)
-        else:
+        if refusal is not None:
+            self._failed(flight, Unplaced(pod, refusal.message))
+            return
+        try:
+            word = await bind(profile, pod, node_name, state, self._io)
+        except PluginError as problem:  # it may have bound the pod before it failed
+            failure = Unplaced(pod, str(problem), unschedulable=False)
+            await self._look_up(flight, failure, LOOKS)
+            return
+        if word.code == Code.SKIP:
+            self._post(flight)
+        elif word.code == Code.SUCCESS:
             self._bound(flight)
-            after()
+        else:
+            self._failed(flight, Unplaced(pod, word.message))
 
-    async def _look_up(self, flight: Flight, doubt: str) -> None:
-        """Ask the API server what has become of the pod until it answers."""
+    async def _look_up(self, flight: Flight, failure: Unplaced, pauses: tuple[float, ...]) -> None:
+        """Ask the API server what has become of the pod; `failure` if it has no node yet."""
         pod, node_name = flight.entry.pod, flight.decision.node_name
-        pause = FIRST_LOOK
-        log.warning("Outcome of a binding is unknown; looking it up", pod=ref(pod), err=doubt)
+        log.warning("Looking up the outcome of a binding", pod=ref(pod), err=failure.message)
+        for pause in pauses:
+            await asyncio.sleep(pause)
+            found = await self._as_it_is(pod)
+            if found is None or found["metadata"]["uid"] != pod.uid:
+                self._over(flight, self._refusal(flight, f"pod {pod.key} is gone"))
+                return
+            where = found["spec"].get("nodeName", "")
+            if where == node_name:
+                self._bound(flight)
+                return
+            if where:
+                why = f"pod {pod.key} was bound to {where} by somebody else"
+                self._over(flight, self._refusal(flight, why))
+                return
+        self._failed(flight, failure)
+
+    async def _as_it_is(self, pod: PodInfo) -> dict[str, Any] | None:
+        """The pod as the API server has it, asked until it answers; None if it is gone."""
+        pause = FIRST_PAUSE
         while True:
             try:
-                found = await self._client.get(PODS, pod.name, pod.namespace)
-                break
+                return await self._client.get(PODS, pod.name, pod.namespace)
             except NotFound:
-                found = None
-                break
+                return None
             except KubeError as problem:
                 log.error(problem, "Cannot look up a pod; trying again", pod=ref(pod))
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, LONGEST_PAUSE)
-        if found is None or found["metadata"]["uid"] != pod.uid:
-            self._refused(flight, f"pod {pod.key} is gone")
-        elif (where := found["spec"].get("nodeName", "")) == node_name:
-            self._bound(flight)
-        elif where:
-            self._refused(flight, f"pod {pod.key} was bound to {where} by somebody else")
-        else:
-            self._refused(flight, doubt)
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
 
     def _bound(self, flight: Flight) -> None:
-        self.under_way -= 1
-        self._landed.set()
-        self._outcome.bound(flight.profile, flight.entry, flight.decision.node_name, flight.began)
+        if not self._lands(flight):
+            return
+        profile, entry, node_name = flight.profile, flight.entry, flight.decision.node_name
+        self._outcome.bound(profile, entry, node_name, flight.began)
+        state = flight.decision.state
+        if profile.post_bind and state is not None:
+            self._spawn(flight, post_bind(profile, entry.pod, node_name, state, self._io))
 
-    def _refused(self, flight: Flight, why: str) -> None:
+    def _refusal(self, flight: Flight, why: str) -> Unplaced:
         name = flight.profile.bind[0].name
         text = WRAPPED["Bind"].format(name, why)
-        self._failed(flight, Unplaced(flight.entry.pod, text, unschedulable=False))
+        return Unplaced(flight.entry.pod, text, unschedulable=False)
 
     def _failed(self, flight: Flight, failure: Unplaced) -> None:
+        if self._lands(flight):
+            self._give_up(flight, failure)
+
+    def _over(self, flight: Flight, failure: Unplaced) -> None:
+        """The pod is gone or somebody else's: there is nothing to try again."""
+        if self._lands(flight):
+            self._give_up(flight, failure, again=False)
+
+    def _give_up(self, flight: Flight, failure: Unplaced, *, again: bool = True) -> None:
+        self._outcome.undone(flight.profile, flight.entry, flight.decision, failure)
+        self._outcome.failed(flight.profile, flight.entry, failure, flight.began, again=again)
+        if failure.unschedulable:
+            self._outcome.place_is_free(flight.entry.pod)
+
+    def _lands(self, flight: Flight) -> bool:
+        """Whether this is the first word on what became of the pod; only the first counts."""
+        if flight.landed:
+            return False
+        flight.landed = True
         self.under_way -= 1
         self._landed.set()
-        decision = flight.decision
-        self._outcome.undone(
-            flight.profile, flight.entry, decision.node_name, decision.state, failure, flight.began
-        )
+        return True
 
-    def _spawn(self, work: Coroutine[None, None, None]) -> None:
-        task = asyncio.ensure_future(work)
+    def _spawn(self, flight: Flight, work: Coroutine[None, None, None]) -> None:
+        """Work on a pod beside the loop; a bug in it is told and costs this pod an attempt."""
+        if self._closed:
+            work.close()
+            return
+        task = asyncio.ensure_future(self._guarded(flight, work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    async def _guarded(self, flight: Flight, work: Coroutine[None, None, None]) -> None:
+        try:
+            await work
+        except Exception as problem:  # noqa: BLE001 - whatever it was, the pod must not stay assumed
+            told = {"message": "binding a pod failed unexpectedly", "exception": problem}
+            asyncio.get_running_loop().call_exception_handler(told)
+            self._failed(flight, self._refusal(flight, f"{type(problem).__name__}: {problem}"))
 
 
 def refusal_text(status: int, body: bytes) -> str:

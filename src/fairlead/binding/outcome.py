@@ -10,10 +10,9 @@ from typing import Protocol
 from fairlead.binding.requests import condition_body, condition_path
 from fairlead.clock import Clock, WallClock
 from fairlead.cluster.state import Cluster
-from fairlead.cycle.decision import Unplaced
+from fairlead.cycle.decision import Placed, Unplaced
 from fairlead.cycle.reserve import unreserve
 from fairlead.framework.profile import Profile
-from fairlead.framework.state import CycleState
 from fairlead.framework.status import PluginError
 from fairlead.intake import Intake
 from fairlead.kube.client import PATCH_TYPES
@@ -81,30 +80,40 @@ class Outcome:
             self.bound_listener(pod, node_name)
 
     def undone(
+        self, profile: Profile, entry: QueuedPodInfo, decision: Placed, failure: Unplaced
+    ) -> None:
+        """A placed pod was not bound: its place is given back.
+
+        After an error the others hear of the free place at once. After a refusal the caller tells
+        them when the pod itself is queued again, or it would be woken by its own leaving.
+        """
+        pod, state = entry.pod, decision.state
+        if state is not None:
+            try:
+                unreserve(profile, pod, decision.node_name, state)
+            except PluginError as problem:
+                log.error(problem, "Unreserve failed", pod=ref(pod), node=decision.node_name)
+        self._cluster.forget(pod.uid)
+        if not failure.unschedulable:
+            self._queue.move_all(ASSIGNED_POD_DELETE, pod, None)
+
+    def place_is_free(self, pod: PodInfo) -> None:
+        """Wake the others that wait for a place such as the pod's."""
+        self._queue.move_all(ASSIGNED_POD_DELETE, pod, None, only=lambda p: p.uid != pod.uid)
+
+    def failed(
         self,
         profile: Profile,
         entry: QueuedPodInfo,
-        node_name: str,
-        state: CycleState | None,
         failure: Unplaced,
         began: float,
+        *,
+        again: bool = True,
     ) -> None:
-        """A placed pod was not bound: give the place back, wake others, try it again later."""
-        pod = entry.pod
-        if state is not None:
-            try:
-                unreserve(profile, pod, node_name, state)
-            except PluginError as problem:
-                log.error(problem, "Unreserve failed", pod=ref(pod), node=node_name)
-        if self._cluster.forget(pod.uid):
-            gone = pod.on(node_name)
-            self._queue.move_all(ASSIGNED_POD_DELETE, gone, None, only=lambda p: p.uid != pod.uid)
-        self.failed(profile, entry, failure, began)
+        """No node, or no binding: say why, and queue the pod again as it is now.
 
-    def failed(
-        self, profile: Profile, entry: QueuedPodInfo, failure: Unplaced, began: float
-    ) -> None:
-        """No node, or no binding: say why, and queue the pod again as it is now."""
+        A pod that is gone, or that has a node by now, is neither queued nor told that it has none.
+        """
         pod = entry.pod
         result = "unschedulable" if failure.unschedulable else "error"
         self._count(result, profile.scheduler_name, began)
@@ -114,16 +123,16 @@ class Outcome:
             )
         else:
             log.error(failure.message, "Error scheduling pod; retrying", pod=ref(pod))
-        newest = self._intake.pending.get(pod.uid)
+        newest = self._intake.pending.get(pod.uid) if again else None
         if newest is None:
             self._queue.done(pod.uid)
         else:
             entry.replace_pod(newest)
             entry.rejected_by(failure.unschedulable_plugins, failure.pending_plugins)
             self._queue.add_unschedulable_if_not_present(entry)
+            self._say(newest, failure)
         recorder = self._recorders[profile.scheduler_name]
         recorder.failed_scheduling(regarding(pod), failure.message)
-        self._say(newest or pod, failure)
         if self.failed_listener is not None:
             self.failed_listener(pod, failure.message)
 

@@ -3,40 +3,50 @@
 from fairlead.framework.profile import Profile
 from fairlead.framework.stages import Io
 from fairlead.framework.state import CycleState
-from fairlead.framework.status import Code, Status, crash, failed
+from fairlead.framework.status import SKIP, Code, Status, crash, failed
 from fairlead.model.podinfo import PodInfo
 from fairlead.observe.logs import get_logger, ref
 
 log = get_logger("binding")
 
+SUCCESS = Status(Code.SUCCESS)
+
 
 async def pre_bind(
     profile: Profile, pod: PodInfo, node_name: str, state: CycleState, io: Io
-) -> None:
-    """Every PreBind plugin in turn; PluginError ends it."""
+) -> Status | None:
+    """Every PreBind plugin in turn; the first refusal or PluginError ends it."""
     for instance in profile.pre_bind:
         try:
             status: Status | None = await instance.plugin.pre_bind(pod, node_name, state, io)
         except Exception as problem:
             raise crash(instance.name, "PreBind", problem) from problem
         if status is not None and status.code != Code.SUCCESS:
-            raise failed(instance.name, "PreBind", status.message)
+            return refusal(instance.name, "PreBind", status)
+    return None
 
 
-async def bind(profile: Profile, pod: PodInfo, node_name: str, state: CycleState, io: Io) -> bool:
-    """The first binder that does not skip the pod binds it; True if that is left to us."""
+async def bind(profile: Profile, pod: PodInfo, node_name: str, state: CycleState, io: Io) -> Status:
+    """The word of the first binder that does not skip the pod; SKIP if the writing is ours."""
     for instance in profile.bind:
         if getattr(instance.plugin, "posts_binding", False):
-            return True
+            return SKIP
         try:
             status: Status | None = await instance.plugin.bind(pod, node_name, state, io)
         except Exception as problem:
             raise crash(instance.name, "Bind", problem) from problem
         if status is None or status.code == Code.SUCCESS:
-            return False
+            return SUCCESS
         if status.code != Code.SKIP:
-            raise failed(instance.name, "Bind", status.message)
+            return refusal(instance.name, "Bind", status)
     raise failed(profile.bind[-1].name, "Bind", "all binders skipped the pod")
+
+
+def refusal(plugin: str, point: str, status: Status) -> Status:
+    """A "no" is the plugin's to say; anything else that is no success is trouble."""
+    if status.code.rejected:
+        return status
+    raise failed(plugin, point, status.message)
 
 
 async def post_bind(
