@@ -260,7 +260,8 @@ def select_by_controller_uid(job: Object) -> None:
     }
     if bare:
         job["metadata"]["labels"] = dict(labels)
-    spec["selector"] = {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
+    selector: Object = spec.setdefault("selector", {})
+    selector.setdefault("matchLabels", {})["batch.kubernetes.io/controller-uid"] = uid
 
 
 def give_cluster_ip(service: Object, store: Store) -> None:

@@ -29,11 +29,13 @@ from fairlead.lab.status import (
     invalid_kind,
     invalid_value,
     success,
+    unsupported,
 )
 from fairlead.lab.store import Entry
 from fairlead.lab.watchhub import Selection, Watch, WatchOptions, headed
 
 REPRESENTATIONS = "application/json"
+POLICIES = ("Foreground", "Background", "Orphan")
 
 
 class ApiServer:
@@ -65,7 +67,7 @@ class ApiServer:
                     if _watching(request)
                     else self._list(request, target)
                 )
-            case "POST", False:
+            case "POST", False if bool(target.namespace) == target.resource.namespaced:
                 return self._create(request, target)
             case "PUT", True:
                 return self._update(request, target)
@@ -285,6 +287,9 @@ def _delete_options(request: Request) -> DeleteOptions:
     options.propagation_policy = query.get("propagationPolicy", options.propagation_policy)
     if _dry(query):
         options.dry_run = ["All"]
+    if options.propagation_policy not in (None, *POLICIES):
+        wrong = unsupported("propagationPolicy", options.propagation_policy, [*POLICIES, "nil"])
+        raise invalid_kind("meta.k8s.io", "DeleteOptions", "", [wrong])
     return options
 
 

@@ -21,7 +21,7 @@ class HttpServer:
         self._runner: web.ServerRunner | None = None
 
     async def listen(self, host: str, port: int) -> int:
-        """Take requests on `port`; the answer is the port, of 0 a free one. OSError: it is in use."""
+        """Take requests on `port` (0: a free one) and say which; OSError if it is in use."""
         server = web.Server(self._handle, access_log=None)
         runner = web.ServerRunner(server, shutdown_timeout=GRACE_SECONDS)
         await runner.setup()

@@ -100,11 +100,8 @@ class Registry:
                     "the namespace of the provided object does not match the namespace sent on "
                     "the request"
                 )
-        elif metadata.pop("namespace", ""):
-            raise bad_request(
-                "the namespace of the provided object does not match the namespace sent on "
-                "the request"
-            )
+        else:
+            metadata.pop("namespace", None)
         if metadata.get("resourceVersion") and not dry_run:
             raise failure(
                 500, "InternalError", "resourceVersion should not be set on objects to be created"

@@ -18,7 +18,7 @@ _TERM = re.compile(
     r"|(?P<present>[^\s,=!()<>]+))\s*(?:,|$)"
 )
 
-METADATA_FIELDS = ("metadata.name", "metadata.namespace")
+UNCONVERTED = ("replicasets.apps",)
 FIELDS = {
     "pods": (
         "spec.nodeName",
@@ -172,7 +172,11 @@ def _stored_field(field: str, resource: Resource) -> str:
             return renamed[field]
     elif field in known:
         return field
-    raise bad_request(f"field label not supported: {field}")
+    if resource.stored_as in FIELDS and resource.stored_as not in UNCONVERTED:
+        raise bad_request(f"field label not supported: {field}")
+    known = ("metadata.name", "metadata.namespace") if resource.namespaced else ("metadata.name",)
+    names = ", ".join(f'"{each}"' for each in known)
+    raise bad_request(f'"{field}" is not a known field selector: only {names}')
 
 
 def _field_test(field: str, equal: bool, value: str) -> Test:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from fairlead.lab.constraints import EFFECTS
 from fairlead.lab.eventrules import event_change_errors, event_errors
@@ -18,6 +17,8 @@ from fairlead.lab.status import (
     required,
     unsupported,
 )
+from fairlead.lab.storagerules import claim_errors, class_errors, csi_node_errors, volume_errors
+from fairlead.lab.workloadrules import budget_errors, job_errors, replica_errors
 
 OWNER_PARTS = {
     "apiVersion": "version must not be empty",
@@ -25,7 +26,6 @@ OWNER_PARTS = {
     "name": "must not be empty",
     "uid": "must not be empty",
 }
-UNSELECTED = "`selector` does not match template `labels`"
 STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
 LABEL_NAMED = ("namespaces", "services")
 
@@ -138,52 +138,6 @@ def _twice(taint: Object, field: str) -> FieldError:
     return FieldError("Duplicate value", field, shown | {"TimeAdded": None}, words)
 
 
-def _templated(value: Object) -> list[FieldError]:
-    spec: Object = value["spec"]
-    errors: list[FieldError] = []
-    labels: dict[str, str] = nested(spec, "template", "metadata", "labels", default={})
-    selector: Any = spec.get("selector")
-    if selector is None:
-        errors.append(required("spec.selector"))
-        errors.append(invalid_value("spec.template.metadata.labels", labels, UNSELECTED))
-    elif "matchLabels" in selector or "matchExpressions" in selector:
-        wanted: dict[str, str] = selector.get("matchLabels") or {}
-        if any(labels.get(key) != each for key, each in wanted.items()):
-            errors.append(
-                invalid_value(
-                    "spec.template.metadata.labels",
-                    labels,
-                    UNSELECTED,
-                )
-            )
-    errors += label_errors("spec.template.labels", labels)
-    return errors + pod_spec_errors(spec["template"]["spec"], "spec.template.spec")
-
-
-def _always_restarts(value: Object) -> list[FieldError]:
-    errors = _templated(value)
-    policy = value["spec"]["template"]["spec"].get("restartPolicy")
-    if policy != "Always":
-        errors.append(unsupported("spec.template.spec.restartPolicy", policy, ["Always"]))
-    if value["spec"].get("replicas", 0) < 0:
-        errors.append(
-            invalid_value(
-                "spec.replicas", value["spec"]["replicas"], "must be greater than or equal to 0"
-            )
-        )
-    return errors
-
-
-def _job(value: Object) -> list[FieldError]:
-    errors = _templated(value)
-    policy = value["spec"]["template"]["spec"].get("restartPolicy")
-    if policy not in ("Never", "OnFailure"):
-        errors.append(
-            required("spec.template.spec.restartPolicy", 'valid values: "OnFailure", "Never"')
-        )
-    return errors
-
-
 def _priority_class(value: Object) -> list[FieldError]:
     errors: list[FieldError] = []
     name: str = value["metadata"].get("name", "")
@@ -216,6 +170,25 @@ def _priority_class_change(value: Object, old: Object) -> list[FieldError]:
     return errors
 
 
+def _service(value: Object) -> list[FieldError]:
+    spec: Object = value["spec"]
+    if spec.get("ports") or spec.get("clusterIP") == "None" or spec["type"] == "ExternalName":
+        return []
+    return [required("spec.ports")]
+
+
+def _node_change(value: Object, old: Object) -> list[FieldError]:
+    errors: list[FieldError] = []
+    spec, held = value.get("spec") or {}, old.get("spec") or {}
+    if held.get("podCIDR") and spec.get("podCIDR") != held["podCIDR"]:
+        words = 'node updates may not change podCIDR except from "" to valid'
+        errors.append(forbidden_field("spec.podCIDRs", words))
+    if held.get("providerID") and spec.get("providerID") != held["providerID"]:
+        words = 'node updates may not change providerID except from "" to valid'
+        errors.append(forbidden_field("spec.providerID", words))
+    return errors
+
+
 def _selector_change(value: Object, old: Object) -> list[FieldError]:
     if value["spec"].get("selector") != old["spec"].get("selector"):
         return [invalid_value("spec.selector", value["spec"].get("selector"), "field is immutable")]
@@ -243,14 +216,21 @@ CHECKS: dict[str, Check] = {
     "pods": _pod,
     "nodes": _node,
     "leases.coordination.k8s.io": _lease,
-    "replicationcontrollers": _always_restarts,
-    "replicasets.apps": _always_restarts,
-    "deployments.apps": _always_restarts,
-    "statefulsets.apps": _always_restarts,
-    "jobs.batch": _job,
+    "replicationcontrollers": replica_errors,
+    "replicasets.apps": replica_errors,
+    "deployments.apps": replica_errors,
+    "statefulsets.apps": replica_errors,
+    "jobs.batch": job_errors,
+    "poddisruptionbudgets.policy": budget_errors,
+    "persistentvolumeclaims": claim_errors,
+    "persistentvolumes": volume_errors,
+    "storageclasses.storage.k8s.io": class_errors,
+    "csinodes.storage.k8s.io": csi_node_errors,
+    "services": _service,
     "priorityclasses.scheduling.k8s.io": _priority_class,
 }
 CHANGES: dict[str, Callable[[Object, Object], list[FieldError]]] = {
+    "nodes": _node_change,
     "priorityclasses.scheduling.k8s.io": _priority_class_change,
     "replicasets.apps": _selector_change,
     "deployments.apps": _selector_change,
