@@ -1,14 +1,16 @@
 """③ From the watch to the table and the queue: the one place that knows both.
 
-Reads: decoded nodes and pods as the watch tells them. Writes: the cluster, the queue, and
+Reads: decoded objects as the watch tells them. Writes: the cluster, the queue, and
 `pending`: the newest version of each pod of ours that has no node, for whoever failed to place it
 and must look again.
 
 A list replaces what was known: objects that were not in it are gone, though nobody said so.
 """
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
+from types import MappingProxyType
 
+from fairlead.cluster.objects import Object
 from fairlead.cluster.state import Cluster
 from fairlead.model.errors import DecodeError
 from fairlead.model.node import Node
@@ -23,9 +25,20 @@ Refused = Callable[[str], None]
 
 FINISHED = ("Succeeded", "Failed")
 
+WATCHED: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "Namespace": ("v1", "namespaces"),
+        "Service": ("v1", "services"),
+        "ReplicationController": ("v1", "replicationcontrollers"),
+        "ReplicaSet": ("apps/v1", "replicasets"),
+        "StatefulSet": ("apps/v1", "statefulsets"),
+    }
+)
+"""What is watched beside nodes and pods: by kind, the API version and the resource."""
+
 
 class Intake:
-    """Takes in nodes and pods of all schedulers; queues those pods that are ours."""
+    """Takes in nodes, pods of all schedulers and what else counts; queues the pods that are ours."""
 
     def __init__(
         self,
@@ -44,6 +57,7 @@ class Intake:
         self._assumed_gone = assumed_gone
         self._listed_pods: set[str] | None = None
         self._listed_nodes: set[str] | None = None
+        self._listed_objects: dict[str, set[tuple[str, str]]] = {}
 
     def set_node(self, node: Node) -> None:
         name = node.metadata.name
@@ -119,6 +133,26 @@ class Intake:
         if listed is not None:
             for name in self.cluster.nodes.rows.keys() - listed:
                 self.remove_node(name)
+
+    def set_object(self, kind: str, obj: Object) -> None:
+        """An object of a kind in WATCHED; such an object moves no waiting pod, nor does it in
+        kube-scheduler."""
+        meta = obj.metadata
+        if (listed := self._listed_objects.get(kind)) is not None:
+            listed.add((meta.namespace, meta.name))
+        self.cluster.objects.set(kind, obj)
+
+    def remove_object(self, kind: str, namespace: str, name: str) -> None:
+        self.cluster.objects.remove(kind, namespace, name)
+
+    def begin_objects(self, kind: str) -> None:
+        self._listed_objects[kind] = set()
+
+    def end_objects(self, kind: str) -> None:
+        listed = self._listed_objects.pop(kind, None)
+        if listed is not None:
+            for namespace, name in self.cluster.objects.keys(kind) - listed:
+                self.remove_object(kind, namespace, name)
 
     def _assigned(self, info: PodInfo) -> None:
         """A pod with a node: ours, confirmed, or anybody's. It counts."""

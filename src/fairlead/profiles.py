@@ -18,12 +18,14 @@ from fairlead.framework.profile import Profile
 from fairlead.framework.stages import points_of
 from fairlead.plugins.default_binder import DefaultBinder
 from fairlead.plugins.image_locality import ImageLocality
+from fairlead.plugins.inter_pod_affinity.plugin import InterPodAffinity
 from fairlead.plugins.node_affinity import NodeAffinity
 from fairlead.plugins.node_name import NodeName
 from fairlead.plugins.node_ports import NodePorts
 from fairlead.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from fairlead.plugins.node_resources_fit import NodeResourcesFit
 from fairlead.plugins.node_unschedulable import NodeUnschedulable
+from fairlead.plugins.pod_topology_spread.plugin import PodTopologySpread
 from fairlead.plugins.priority_sort import PrioritySort
 from fairlead.plugins.scheduling_gates import SchedulingGates
 from fairlead.plugins.taint_toleration import TaintToleration
@@ -42,6 +44,8 @@ BUILT_IN: Mapping[str, type] = MappingProxyType(
             NodeResourcesFit,
             NodeResourcesBalancedAllocation,
             ImageLocality,
+            PodTopologySpread,
+            InterPodAffinity,
             DefaultBinder,
         )
     }

@@ -19,7 +19,8 @@ from fairlead.config.plugins import check_profiles
 from fairlead.config.types import KubeSchedulerConfiguration
 from fairlead.cycle.decision import Detail, Placed, Refusal
 from fairlead.framework.status import PluginError, Status
-from fairlead.model.decode import decode_node, decode_pod
+from fairlead.intake import WATCHED
+from fairlead.model.decode import DECODERS, decode_node, decode_pod
 from fairlead.profiles import BUILT_IN, known_points
 from fairlead.scheduler import Core
 
@@ -88,6 +89,10 @@ def decide(configuration: KubeSchedulerConfiguration, case: Json) -> Json:
     # As an API server lists them: an image has the size that its first node reported.
     objects.sort(key=lambda obj: (obj["metadata"].get("namespace", ""), obj["metadata"]["name"]))
     for obj in objects:
+        if obj["kind"] in WATCHED:
+            decoded: Any = DECODERS[obj["kind"]](json.dumps(obj).encode())
+            core.intake.set_object(obj["kind"], decoded)
+    for obj in objects:
         if obj["kind"] == "Node":
             core.intake.set_node(decode_node(json.dumps(obj).encode()))
     for obj in objects:
@@ -149,7 +154,7 @@ def status(refusal: Refusal | None) -> Json:
 def completed(obj: Mapping[str, Any]) -> Json:
     """What an API server always sets, and the oracle's cases may leave out."""
     metadata = dict(obj["metadata"])
-    if obj["kind"] == "Pod":
+    if obj["kind"] in {"Pod", *WATCHED} - {"Namespace"}:
         metadata.setdefault("namespace", "default")
     place = f"{metadata.get('namespace', '')}/{metadata['name']}"
     metadata.setdefault("uid", f"{obj['kind']}:{place}")

@@ -1,0 +1,1 @@
+"""InterPodAffinity: pods near those that they want, far from those that they do not."""
