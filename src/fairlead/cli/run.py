@@ -70,11 +70,11 @@ def run(
     configure("json" if logging_format == "json" else "text", verbosity)
     try:
         configuration = read_configuration(config_file)
+        path = None if master and not kubeconfig else kubeconfig_path(kubeconfig, configuration)
         election = configuration.leader_election.leader_elect
         if election if leader_elect is None else leader_elect:
             fail(ELECTION)
         classes = known_classes(plugin_dirs)
-        path = None if master and not kubeconfig else kubeconfig_path(kubeconfig, configuration)
         access = load_kubeconfig(path, context, master)
 
         async def until_stopped() -> None:
