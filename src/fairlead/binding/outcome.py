@@ -14,7 +14,6 @@ from fairlead.cycle.decision import Placed, Unplaced
 from fairlead.cycle.reserve import unreserve
 from fairlead.framework.profile import Profile
 from fairlead.framework.status import PluginError
-from fairlead.intake import Intake
 from fairlead.kube.client import PATCH_TYPES
 from fairlead.kube.errors import Unreachable
 from fairlead.kube.events import EventRecorder, Regarding
@@ -33,20 +32,31 @@ class BothClocks(Clock, WallClock, Protocol):
     """Monotonic time for durations, the time of day for what is written."""
 
 
+class World(Protocol):
+    """What is known of pods and nodes; `pending` is the newest version of each pod without one."""
+
+    @property
+    def cluster(self) -> Cluster: ...
+    @property
+    def queue(self) -> SchedulingQueue: ...
+    @property
+    def pending(self) -> Mapping[str, PodInfo]: ...
+
+
 class Outcome:
     """The end of an attempt, whichever way it went."""
 
     def __init__(
         self,
-        intake: Intake,
+        world: World,
         recorders: Mapping[str, EventRecorder],
         patches: Posts,
         metrics: Metrics,
         clock: BothClocks,
     ) -> None:
-        self._intake = intake
-        self._cluster: Cluster = intake.cluster
-        self._queue: SchedulingQueue = intake.queue
+        self._pending = world.pending
+        self._cluster = world.cluster
+        self._queue = world.queue
         self._recorders = recorders
         self._patches = patches
         self._metrics = metrics
@@ -123,7 +133,7 @@ class Outcome:
             )
         else:
             log.error(failure.message, "Error scheduling pod; retrying", pod=ref(pod))
-        newest = self._intake.pending.get(pod.uid) if again else None
+        newest = self._pending.get(pod.uid) if again else None
         if newest is None:
             self._queue.done(pod.uid)
         else:
