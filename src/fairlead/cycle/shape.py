@@ -118,6 +118,10 @@ class Shape:
         self.totals: Int64 = self._sums(None)
         self.totals_at = self.totals.data
 
+    def sums_up(self) -> bool:
+        """Whether the totals are what they are made of."""
+        return np.array_equal(self.totals, self._sums(None))
+
     def catch_up(self) -> None:
         """Bring the kept answers and the totals to the present."""
         positions = self._positions

@@ -134,14 +134,17 @@ class Shapes:
             self._forget_unused(one)
 
     def wrong(self, shape: Shape) -> bool:
-        """Whether the answers of a shape differ from those that are made anew now."""
+        """Whether the answers of a shape, or their sum, differ from those that are made anew now.
+
+        The shape must have caught up: see `get`.
+        """
         exists = self._engine.table.columns.exists
         for one in shape.kept:
             stages = (one.asks_filter, one.asks_score)
             fresh = Kept(one.instance, one.pod, one.state, self._engine, stages)
             if not one.same(fresh, exists):
                 return True
-        return False
+        return not shape.sums_up()
 
     def _answer(
         self,
