@@ -13,6 +13,7 @@ from fairlead.lab.store import Store
 PODS = BY_PATH["", "v1", "pods"]
 SERVICE_ACCOUNTS = BY_PATH["", "v1", "serviceaccounts"]
 PRIORITY_CLASSES = BY_PATH["scheduling.k8s.io", "v1", "priorityclasses"]
+RUNTIME_CLASSES = BY_PATH["node.k8s.io", "v1", "runtimeclasses"]
 STORAGE_CLASSES = BY_PATH["storage.k8s.io", "v1", "storageclasses"]
 
 TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105 - a mount path
@@ -28,17 +29,10 @@ SYSTEM_CRITICAL = {"system-cluster-critical": 2_000_000_000, "system-node-critic
 def admit_pod(pod: Object, store: Store, rng: random.Random, now: float) -> None:
     """Complete a new pod in place as the default admission plugins do."""
     spec: Object = pod["spec"]
-    if spec.get("runtimeClassName"):
-        name = spec["runtimeClassName"]
-        raise _refused(pod, f'pod rejected: RuntimeClass "{name}" not found')
-    if spec.get("overhead"):
-        raise _refused(
-            pod,
-            "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead",
-        )
+    tolerate_failures(spec)
+    _apply_runtime_class(pod, spec, store)
     _resolve_priority(pod, spec, store)
     _give_service_account(pod, spec, store, rng)
-    tolerate_failures(spec)
     _merge_label_keys(pod, spec)
     status: Object = {"phase": "Pending", "qosClass": quality(spec)}
     if spec.get("schedulingGates"):
@@ -77,6 +71,42 @@ def _merge_into(term: Object, labels: dict[str, str]) -> None:
             if key in labels:
                 expression = {"key": key, "operator": operator, "values": [labels[key]]}
                 selector["matchExpressions"] = [*selector.get("matchExpressions", ()), expression]
+
+
+def _apply_runtime_class(pod: Object, spec: Object, store: Store) -> None:
+    """Take overhead and node constraints from the pod's RuntimeClass, and from nothing else."""
+    name: str = spec.get("runtimeClassName") or ""
+    entry = store.get(RUNTIME_CLASSES, "", name) if name else None
+    if name and entry is None:
+        raise _refused(pod, f'pod rejected: RuntimeClass "{name}" not found')
+    runtime: Object = {} if entry is None else entry.object
+    overhead: Object = nested(runtime, "overhead", "podFixed", default={})
+    if spec.get("overhead", overhead) != overhead:
+        why = (
+            "Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+            if overhead
+            else "Pod Overhead set without corresponding RuntimeClass defined Overhead"
+        )
+        raise _refused(pod, f"pod rejected: {why}")
+    if overhead:
+        spec["overhead"] = dict(overhead)
+    wanted: dict[str, str] = nested(runtime, "scheduling", "nodeSelector", default={})
+    own: dict[str, str] = spec.get("nodeSelector") or {}
+    for key, value in wanted.items():
+        if own.get(key, value) != value:
+            raise _refused(
+                pod,
+                f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; "
+                f"pod.spec.nodeSelector[{key}] = {own[key]}",
+            )
+    if wanted:
+        spec["nodeSelector"] = own | wanted
+    tolerations: list[Object] = [*spec.get("tolerations", ())]
+    for each in nested(runtime, "scheduling", "tolerations", default=[]):
+        if each not in tolerations:
+            tolerations.append(each)
+    if tolerations:
+        spec["tolerations"] = tolerations
 
 
 def _resolve_priority(pod: Object, spec: Object, store: Store) -> None:

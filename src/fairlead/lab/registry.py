@@ -164,6 +164,8 @@ class Registry:
                 value["status"] = {"replicas": 0}
             case "statefulsets.apps":
                 value["status"] = {"replicas": 0, "availableReplicas": 0}
+            case "volumeattachments.storage.k8s.io":
+                value["status"] = {"attached": False}
             case "resourceclaims.resource.k8s.io":
                 value["status"] = {}
             case _:

@@ -163,6 +163,7 @@ RESOURCES = (
         storage="events",
         created_by_update=True,
     ),
+    Resource(group="node.k8s.io", plural="runtimeclasses", kind="RuntimeClass", namespaced=False),
     Resource(
         group="policy",
         plural="poddisruptionbudgets",
@@ -238,6 +239,15 @@ RESOURCES = (
         namespaced=False,
         short=("sc",),
         returns_deleted=True,
+    ),
+    Resource(
+        group="storage.k8s.io",
+        plural="volumeattachments",
+        kind="VolumeAttachment",
+        namespaced=False,
+        subresources=STATUS,
+        returns_deleted=True,
+        needs_version_to_update=True,
     ),
 )
 

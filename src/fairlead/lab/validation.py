@@ -170,6 +170,11 @@ def _priority_class_change(value: Object, old: Object) -> list[FieldError]:
     return errors
 
 
+def _runtime_class(value: Object) -> list[FieldError]:
+    handler: str = value.get("handler", "")
+    return name_errors("handler", handler, label=True) if handler else [required("handler")]
+
+
 def _service(value: Object) -> list[FieldError]:
     spec: Object = value["spec"]
     if spec.get("ports") or spec.get("clusterIP") == "None" or spec["type"] == "ExternalName":
@@ -227,6 +232,7 @@ CHECKS: dict[str, Check] = {
     "storageclasses.storage.k8s.io": class_errors,
     "csinodes.storage.k8s.io": csi_node_errors,
     "services": _service,
+    "runtimeclasses.node.k8s.io": _runtime_class,
     "priorityclasses.scheduling.k8s.io": _priority_class,
 }
 CHANGES: dict[str, Callable[[Object, Object], list[FieldError]]] = {
