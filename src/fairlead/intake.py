@@ -38,7 +38,7 @@ WATCHED: Mapping[str, tuple[str, str]] = MappingProxyType(
 
 
 class Intake:
-    """Takes in nodes, pods of all schedulers and what else counts; queues the pods that are ours."""
+    """Takes in nodes, pods of all schedulers and what else counts; queues those that are ours."""
 
     def __init__(
         self,

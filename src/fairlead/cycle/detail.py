@@ -69,7 +69,7 @@ class Teller:
         try:
             if failure is not None:
                 raise failure
-            skip = pre_score(fresh, self.profile, self.pod, rows, state, self.handle)
+            skip = pre_score(fresh, self.profile, self.pod, self.handle.nodes(rows), state)
             asked = [i for i in scorers if i not in skip]
             columns = score_nodes(asked, self.pod, rows, state, self.handle, kept)
         except PluginError:

@@ -4,10 +4,10 @@ Every plugin is asked in order. `UnschedulableAndUnresolvable` ends it; `Unsched
 until all were asked, since preemption needs what they note; sets of node names are intersected.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from fairlead.framework.instance import PluginInstance
-from fairlead.framework.profile import Profile
 from fairlead.framework.stages import PreFilterResult
 from fairlead.framework.state import CycleState
 from fairlead.framework.status import Code, Status, crash, unresolvable
@@ -39,11 +39,13 @@ def ask(instance: PluginInstance, pod: PodInfo, state: CycleState) -> Outcome:
         raise crash(instance.name, "PreFilter", problem) from problem
 
 
-def pre_filter(profile: Profile, pod: PodInfo, state: CycleState) -> PreFiltered:
-    """Ask the PreFilter plugins of the profile about the pod."""
+def pre_filter(
+    plugins: Iterable[PluginInstance], pod: PodInfo, state: CycleState, own: CycleState
+) -> PreFiltered:
+    """Ask these plugins about the pod; those that do not sign pods note things in `own`."""
     found = PreFiltered()
-    for instance in profile.pre_filter:
-        outcome = ask(instance, pod, state)
+    for instance in plugins:
+        outcome = ask(instance, pod, state if instance.kept else own)
         if outcome is None:
             continue
         if isinstance(outcome, PreFilterResult):

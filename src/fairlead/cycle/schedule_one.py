@@ -9,35 +9,31 @@ again, and the best of a column of totals is taken. A pod that PreFilter narrows
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
 from fairlead.cluster.columns import Int64
 from fairlead.cluster.nodes import NodeInfo
 from fairlead.cluster.state import Cluster
+from fairlead.cycle.attempt import Attempt, begin
 from fairlead.cycle.decision import Decision, Detail, Placed, Refusal, Unplaced
 from fairlead.cycle.detail import Teller
 from fairlead.cycle.diagnosis import count_reasons, diagnose, fit_message, refused_by
 from fairlead.cycle.filter import filter_nodes, refusal_of
 from fairlead.cycle.kept import Engine
 from fairlead.cycle.postfilter import post_filter
-from fairlead.cycle.prefilter import PreFiltered, pre_filter
 from fairlead.cycle.reserve import permit, reserve, unreserve
 from fairlead.cycle.score import normalized, pre_score, score_nodes
-from fairlead.cycle.shape import Shape
 from fairlead.cycle.shapes import Key, Shapes, signature
 from fairlead.framework.handle import Handle
 from fairlead.framework.instance import PluginInstance
-from fairlead.framework.nodeset import Rows
+from fairlead.framework.nodeset import NodeSet, Rows
 from fairlead.framework.profile import Profile
 from fairlead.framework.state import CycleState
 from fairlead.framework.status import PluginError
 from fairlead.model.podinfo import PodInfo
 from fairlead.queue.entry import QueuedPodInfo
-
-FEW = 64
-"""A pod with at most so many candidates is decided node by node, and nothing is kept for it."""
 
 VERIFY_EVERY = 1000
 """One decision in so many has its kept answers compared with fresh ones."""
@@ -47,20 +43,6 @@ UNSTEADY = "a filter plugin gives two answers to the same question"
 
 Choose = Callable[[int], int]
 """A number below the given one, each as likely: breaks ties."""
-
-
-@dataclass(slots=True)
-class Attempt:
-    """One pod on its way through the cycle."""
-
-    profile: Profile
-    pod: PodInfo
-    found: PreFiltered
-    state: CycleState
-    shape: Shape | None
-    filters: Sequence[PluginInstance]
-    detail: Detail | None
-    ties: list[int] = field(default_factory=list[int])
 
 
 class SchedulingCycle:
@@ -102,7 +84,7 @@ class SchedulingCycle:
         Then the pod needs another pass, without a key: everything is asked afresh, so that a
         plugin whose answers never agree with each other cannot hold up the others' pods.
         """
-        attempt = self._pre_filter(profile, pod, key, detail)
+        attempt = begin(profile, pod, key, self.shapes, detail)
         if attempt.found.refusal is not None:
             return self._refused(attempt)
         if detail is not None:
@@ -118,27 +100,6 @@ class SchedulingCycle:
         if key is None and refusal_of(attempt.filters, pod, info, attempt.state):
             return Unplaced(pod, UNSTEADY, unschedulable=False)
         return self._assume(attempt, info)
-
-    def _pre_filter(
-        self, profile: Profile, pod: PodInfo, key: Key | None, detail: Detail | None
-    ) -> Attempt:
-        """PreFilter, from the shape if there is one and every plugin's word is kept in it."""
-        shape = None if key is None else self.shapes.get(key)
-        if shape is not None and not profile.unsigned:
-            found, state = shape.found, shape.state
-        else:
-            state = CycleState()
-            found = pre_filter(profile, pod, state)
-            narrow = found.node_names is not None and len(found.node_names) <= FEW
-            if key is None or found.refusal is not None or narrow:
-                shape = None
-            elif shape is None:
-                shape = self.shapes.make(profile, pod, key, found, state)
-        if shape is not None and not profile.unsigned:
-            filters = shape.filters
-        else:
-            filters = [i for i in profile.filter if i not in found.skipped]
-        return Attempt(profile, pod, found, state, shape, filters, detail)
 
     def _nominated(self, attempt: Attempt) -> int | None:
         """The node that was cleared for the pod is tried first, and no other if it fits."""
@@ -164,25 +125,25 @@ class SchedulingCycle:
         """The best row of the shape's totals, with what is not kept added."""
         shape = attempt.shape
         assert shape is not None
-        totals = shape.totals
-        unsigned = attempt.profile.unsigned
+        totals, profile = shape.totals, attempt.profile
         if any(one.errors for one in shape.refusing):
             # Raises if an error stands on a node that earlier plugins passed.
             filter_nodes(
                 attempt.filters, attempt.pod, self._candidates(attempt), attempt.state, self.handle
             )
-        if not unsigned and not shape.scaled and shape.failure is None:
-            best = int(totals.argmax())
-            if totals[best] < 0:
-                return None
-            ties = (totals == totals[best]).nonzero()[0]
-            return self._one_of(attempt, ties)
-        rows = (totals >= 0).nonzero()[0]
-        if unsigned and attempt.found.node_names is not None:
-            rows = rows[np.isin(rows, self._candidates(attempt))]
-        asked = [i for i in attempt.filters if not i.kept]
-        if asked and rows.size:
-            verdict = filter_nodes(asked, attempt.pod, rows, attempt.state, self.handle)
+        nodes = self.handle.nodes_when_asked(lambda: (totals >= 0).nonzero()[0])
+        idle: set[PluginInstance] | None = None
+        if not attempt.fresh and not shape.scaled and shape.failure is None:
+            idle = self._idle(attempt, nodes)
+            if idle is not None and len(idle) == len(profile.unsigned_score):
+                best = int(totals.argmax())
+                if totals[best] < 0:
+                    return None
+                ties = (totals == totals[best]).nonzero()[0]
+                return self._one_of(attempt, ties)
+        rows = nodes.found()
+        if attempt.fresh and rows.size:
+            verdict = filter_nodes(attempt.fresh, attempt.pod, rows, attempt.state, self.handle)
             rows = verdict.passed
         if rows.size <= 1:
             return int(rows[0]) if rows.size else None
@@ -193,16 +154,32 @@ class SchedulingCycle:
             size = len(rows)
             normal = normalized(one.instance, attempt.pod, one.raw(rows), size, one.state)
             summed = summed + normal * one.instance.weight
-        scorers = [i for i in attempt.profile.score if i.weight and not i.kept]
-        if scorers:
-            summed = summed + self._fresh_scores(attempt, scorers, rows)
+        if profile.unsigned_score:
+            summed = summed + self._fresh_scores(attempt, profile.unsigned_score, rows, idle)
         return self._select(attempt, rows, summed)
 
+    def _idle(self, attempt: Attempt, nodes: NodeSet) -> set[PluginInstance] | None:
+        """The scorers of which nothing is kept and that have no word on which node is better.
+
+        None if one cannot tell; it is asked again if there is more than one node to choose from.
+        """
+        profile = attempt.profile
+        try:
+            return pre_score(profile.unsigned_score, profile, attempt.pod, nodes, attempt.state)
+        except PluginError:
+            return None
+
     def _fresh_scores(
-        self, attempt: Attempt, scorers: Sequence[PluginInstance], rows: Rows
+        self,
+        attempt: Attempt,
+        scorers: Sequence[PluginInstance],
+        rows: Rows,
+        idle: set[PluginInstance] | None = None,
     ) -> Int64:
+        """The weighted sum of these scorers; `idle` is what PreScore said, if it was asked."""
         pod, state, handle = attempt.pod, attempt.state, self.handle
-        idle = pre_score(scorers, attempt.profile, pod, rows, state, handle)
+        if idle is None:
+            idle = pre_score(scorers, attempt.profile, pod, handle.nodes(rows), state)
         scores = score_nodes([i for i in scorers if i not in idle], pod, rows, state, handle)
         summed = np.zeros(len(rows), np.int64)
         for column in scores.values():
@@ -223,7 +200,7 @@ class SchedulingCycle:
         shape = attempt.shape
         assert shape is not None
         info = self.cluster.nodes.info(row)
-        refusal = refusal_of(shape.kept_filters, attempt.pod, info, attempt.state)
+        refusal = refusal_of(shape.kept_filters, attempt.pod, info, shape.state)
         due = self.decisions % VERIFY_EVERY == 0
         if refusal is None and not (due and self.shapes.wrong(shape)):
             return True
@@ -283,7 +260,7 @@ class SchedulingCycle:
     def _unschedulable(self, attempt: Attempt) -> Decision | None:
         """No node fits: ask the filters afresh before saying so, and put the reasons in words."""
         shape, pod, found = attempt.shape, attempt.pod, attempt.found
-        signed = shape is not None and not attempt.profile.unsigned
+        signed = shape is not None and not attempt.fresh
         if shape is not None and signed and (known := shape.recall()) is not None:
             return replace(known, pod=pod)
         rows = self._looked_at(attempt)

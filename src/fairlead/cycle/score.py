@@ -8,7 +8,7 @@ from fairlead.cluster.columns import Int64
 from fairlead.cycle.kept import Kept, out_of_range
 from fairlead.framework.handle import Handle
 from fairlead.framework.instance import PluginInstance
-from fairlead.framework.nodeset import Rows
+from fairlead.framework.nodeset import NodeSet, Rows
 from fairlead.framework.profile import Profile
 from fairlead.framework.stages import MAX_NODE_SCORE
 from fairlead.framework.state import CycleState
@@ -20,9 +20,8 @@ def pre_score(
     scorers: Collection[PluginInstance],
     profile: Profile,
     pod: PodInfo,
-    rows: Rows,
+    nodes: NodeSet,
     state: CycleState,
-    handle: Handle,
 ) -> set[PluginInstance]:
     """Ask PreScore of these plugins; those that have nothing to score are returned."""
     skipped: set[PluginInstance] = set()
@@ -30,7 +29,7 @@ def pre_score(
         if instance not in scorers:
             continue
         try:
-            status: Status | None = instance.pre_score(pod, handle.nodes(rows), state)
+            status: Status | None = instance.pre_score(pod, nodes, state)
         except Exception as problem:
             raise crash(instance.name, "PreScore", problem) from problem
         if status is None or status.code == Code.SUCCESS:

@@ -36,7 +36,6 @@ class Shape:
         "_positions",
         "changes",
         "failure",
-        "filters",
         "found",
         "kept",
         "kept_filters",
@@ -53,7 +52,6 @@ class Shape:
     )
 
     found: PreFiltered
-    filters: tuple[PluginInstance, ...]
     kept_filters: tuple[PluginInstance, ...]
     failure: PluginError | None
 
@@ -90,8 +88,7 @@ class Shape:
         """What PreFilter and PreScore said, for all pods of this shape."""
         self.found = found
         self.failure = failure
-        self.filters = tuple(i for i in profile.filter if i not in found.skipped)
-        self.kept_filters = tuple(i for i in self.filters if i.kept)
+        self.kept_filters = tuple(i for i in profile.filter if i.kept and i not in found.skipped)
 
     def remember(self, decision: Unplaced) -> None:
         """Nothing fits: true, and in these words, until something changes that the shape reads."""

@@ -85,7 +85,8 @@ class Shapes:
         everywhere = np.flatnonzero(self._engine.table.columns.exists)
         scorers = {i for i in profile.signing if i.weight}
         try:
-            scorers -= pre_score(scorers, profile, pod, everywhere, state, self._engine.handle)
+            nodes = self._engine.handle.nodes(everywhere)
+            scorers -= pre_score(scorers, profile, pod, nodes, state)
         except PluginError as problem:
             failure = problem
             scorers.clear()
@@ -102,9 +103,7 @@ class Shapes:
             for one in kept:
                 self._forget_unused(one)
             raise
-        # What a plugin without a signature narrows down to is another set for another pod.
-        narrowed = None if profile.unsigned else found.node_names
-        shape = Shape(key, state, kept, self._engine.table, narrowed)
+        shape = Shape(key, state, kept, self._engine.table, found.node_names)
         shape.settle(profile, found, failure)
         self._shapes[key] = shape
         self._engine.held += shape.size

@@ -1,5 +1,7 @@
 """What a plugin may ask of the scheduler that runs it."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from fairlead.cluster.changes import Changes
@@ -55,6 +57,10 @@ class Handle:
     def nodes(self, rows: Rows | None = None) -> NodeSet:
         """All nodes as columns, or some of them."""
         return NodeSet(self._nodes, self._reasons, rows)
+
+    def nodes_when_asked(self, find: Callable[[], Rows]) -> NodeSet:
+        """Some of the nodes, found only if somebody looks at them."""
+        return NodeSet(self._nodes, self._reasons, find=find)
 
     def reason_id(self, reasons: tuple[str, ...]) -> int:
         return self._reasons.id(reasons)

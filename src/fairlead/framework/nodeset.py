@@ -1,6 +1,6 @@
 """Nodes asked all at once: columns in, one verdict per node out."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,16 +68,38 @@ class NodeSet:
     """Some nodes, or all, as columns.
 
     `rows` is None for all: then there are places without a node among them, whose values are
-    zero and whose verdicts nobody reads.
+    zero and whose verdicts nobody reads. Rows may also be found only when somebody looks.
     """
 
-    __slots__ = ("_reasons", "rows", "size", "table")
+    __slots__ = ("_find", "_reasons", "_rows", "table")
 
-    def __init__(self, table: NodeTable, reasons: Reasons, rows: Rows | None = None) -> None:
+    def __init__(
+        self,
+        table: NodeTable,
+        reasons: Reasons,
+        rows: Rows | None = None,
+        find: Callable[[], Rows] | None = None,
+    ) -> None:
         self.table = table
-        self.rows = rows
-        self.size = table.columns.room if rows is None else len(rows)
+        self._rows = rows
+        self._find = find
         self._reasons = reasons
+
+    @property
+    def rows(self) -> Rows | None:
+        if self._find is not None:
+            self._rows, self._find = self._find(), None
+        return self._rows
+
+    def found(self) -> Rows:
+        """The rows as an array, whichever way the nodes are given."""
+        rows = self.rows
+        return np.flatnonzero(self.table.columns.exists) if rows is None else rows
+
+    @property
+    def size(self) -> int:
+        rows = self.rows
+        return self.table.columns.room if rows is None else len(rows)
 
     def column(self, name: str) -> Int64:
         """A quantity of the nodes by name, see `cluster.columns.QUANTITIES`; do not write to it."""

@@ -83,7 +83,7 @@ class Wishes:
         *,
         every_key: bool,
     ) -> None:
-        rows = rows_of(nodes)
+        rows = nodes.found()
         topologies = [
             Topology(
                 each.topology_key,
@@ -146,7 +146,7 @@ class Wishes:
         return whole + (score - whole >= 0.5)
 
     def scores(self, nodes: NodeSet) -> Int64:
-        rows = rows_of(nodes)
+        rows = nodes.found()
         known = rows is self._rows
         scores = np.zeros(len(rows), np.float64)
         missing = np.zeros(len(rows), np.bool_)
@@ -174,10 +174,6 @@ class Wishes:
         if self.ignored is not None:
             normal[self.ignored] = 0
         return normal
-
-
-def rows_of(nodes: NodeSet) -> Rows:
-    return np.flatnonzero(nodes.table.columns.exists) if nodes.rows is None else nodes.rows
 
 
 def keyless(table: NodeTable, tally: Tally, topology: Topology) -> int:
