@@ -245,6 +245,13 @@ def unsupported_media() -> ApiError:
 def typed(value: Object, group: str, version: str, kind: str, strict: bool = False) -> Object:
     """`value` as an object of a kind, without kind and apiVersion; or a 400 in Go's words."""
     api_version = f"{group}/{version}" if group else version
+    for field in ("kind", "apiVersion"):
+        if not isinstance(value.get(field) or "", str):
+            words = f"cannot unmarshal {_json_type(value[field])} into Go struct field .{field}"
+            raise bad_request(
+                f"the object provided is unrecognized (must be of type {kind}): couldn't get "
+                f"version/kind; json parse error: json: {words} of type string"
+            )
     found_kind, found_version = value.get("kind") or kind, value.get("apiVersion") or api_version
     if (found_kind, found_version) != (kind, api_version):
         said = f'{found_kind} in version "{found_version}" cannot be handled as a {kind}: '
