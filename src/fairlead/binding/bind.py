@@ -256,7 +256,7 @@ class Binding:
         self._outcome.undone(flight.profile, flight.entry, flight.decision, failure)
         self._outcome.failed(flight.profile, flight.entry, failure, flight.began, again=again)
         if failure.unschedulable:
-            self._outcome.place_is_free(flight.entry.pod)
+            self._outcome.place_is_free(flight.decision)
 
     def _lands(self, flight: Flight) -> bool:
         """Whether this is the first word on what became of the pod; only the first counts."""

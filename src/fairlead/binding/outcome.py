@@ -105,11 +105,12 @@ class Outcome:
                 log.error(problem, "Unreserve failed", pod=ref(pod), node=decision.node_name)
         self._cluster.forget(pod.uid)
         if not failure.unschedulable:
-            self._queue.move_all(ASSIGNED_POD_DELETE, pod, None)
+            self._queue.move_all(ASSIGNED_POD_DELETE, pod.on(decision.node_name), None)
 
-    def place_is_free(self, pod: PodInfo) -> None:
+    def place_is_free(self, decision: Placed) -> None:
         """Wake the others that wait for a place such as the pod's."""
-        self._queue.move_all(ASSIGNED_POD_DELETE, pod, None, only=lambda p: p.uid != pod.uid)
+        gone = decision.pod.on(decision.node_name)
+        self._queue.move_all(ASSIGNED_POD_DELETE, gone, None, only=lambda p: p.uid != gone.uid)
 
     def failed(
         self,
