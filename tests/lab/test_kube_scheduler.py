@@ -19,10 +19,7 @@ CONFIG = """
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 leaderElection: {{leaderElect: false}}
-clientConnection:
-  kubeconfig: {kubeconfig}
-  contentType: application/json
-  acceptContentTypes: application/json
+clientConnection: {{kubeconfig: {kubeconfig}}}
 """
 
 

@@ -287,6 +287,31 @@ async def test_a_deployment_is_scaled_and_deleted(kubectl: Kubectl, cluster: Clu
     await until(lambda: not cluster.items("pods"))
 
 
+async def test_kubectls_own_objects_come_in_protobuf(kubectl: Kubectl, cluster: Cluster) -> None:
+    await done(kubectl("create", "namespace", "team"))
+    assert cluster.get("serviceaccounts", "default", "team") is not None
+    image = "--image=registry.example/site:1"
+    await done(kubectl("create", "deployment", "site", image, "--replicas=2", "-n", "team"))
+    await until(lambda: len(cluster.items("pods", "team")) == 2)
+    await done(kubectl("create", "job", "once", image, "-n", "team"))
+    job = cluster.get("jobs", "once", "team")
+    assert job is not None
+    assert job["spec"]["template"]["spec"]["restartPolicy"] == "Never"
+    budget = ("create", "pdb", "site", "--selector=app=site", "--min-available=50%")
+    await done(kubectl(*budget, "-n", "team"))
+    found = cluster.get("poddisruptionbudgets", "site", "team")
+    assert found is not None
+    assert found["spec"]["minAvailable"] == "50%"
+
+
+async def test_drain_evicts(kubectl: Kubectl, cluster: Cluster) -> None:
+    await done(kubectl("apply", "-f", "-", given=POD))
+    bind(cluster, "web", "node-1")
+    await until(lambda: phase(cluster, "web") == "Running")
+    await done(kubectl("drain", "node-1", "--force"))
+    assert phase(cluster, "web") == "gone"
+
+
 async def test_logs_are_refused_with_the_reason(kubectl: Kubectl) -> None:
     await done(kubectl("apply", "-f", "-", given=POD))
     code, _, err = await kubectl("logs", "web")

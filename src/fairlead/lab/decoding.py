@@ -16,6 +16,7 @@ import msgspec
 import yaml
 
 from fairlead.lab.objects import Object, seconds_of
+from fairlead.lab.protobuf import PROTOBUF, from_protobuf
 from fairlead.lab.resources import BY_KIND
 from fairlead.lab.schema import Field, Type, schema
 from fairlead.lab.status import ApiError, bad_request, failure
@@ -212,8 +213,10 @@ def amount(text: str) -> Decimal:
 
 
 def parse(body: bytes, content_type: str, kind: str) -> Object:
-    """The JSON or YAML object in a body that should hold a `kind`."""
+    """The object in a body that should hold a `kind`: JSON, YAML or protobuf."""
     media = content_type.partition(";")[0].strip().lower()
+    if media == PROTOBUF:
+        return from_protobuf(body, kind)
     try:
         if media in ("", JSON):
             value = msgspec.json.decode(body)
@@ -232,13 +235,12 @@ def parse(body: bytes, content_type: str, kind: str) -> Object:
 
 
 def unsupported_media() -> ApiError:
-    """The body is in no format that the embedded cluster reads (protobuf is one of them)."""
+    """The body is in no format that the API reads."""
     return failure(
         415,
         "UnsupportedMediaType",
         "the body of the request was in an unknown format - accepted media types include: "
-        "application/json, application/yaml (the embedded cluster reads no protobuf; "
-        "`kubectl apply -f` sends JSON)",
+        "application/json, application/yaml, application/vnd.kubernetes.protobuf",
     )
 
 
