@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fairlead.cluster.changes import Changes
+from fairlead.cluster.changes import Aspect, Changes
 from fairlead.cluster.columns import Int64, Mask
 from fairlead.cluster.nodes import NodeTable
 from fairlead.framework.handle import Handle
@@ -108,7 +108,9 @@ class Kept:
         self.changes: Changes = engine.table.changes
         self.asks_filter, self.asks_score = stages
         assert instance.depends is not None
-        self.logs = tuple(self.changes.logs[aspect] for aspect in instance.depends.aspects)
+        # Every aspect is marked when a row gets a node; an answer without any hears of that too.
+        aspects = instance.depends.aspects or (Aspect.EXISTENCE,)
+        self.logs = tuple(self.changes.logs[aspect] for aspect in aspects)
         self.facts = instance.facts_of(pod)
         self.users = 0
         self.charged = 0
