@@ -19,7 +19,6 @@ import sys
 import time
 from collections.abc import Callable
 
-import msgspec
 import numpy as np
 
 from fairlead.cluster.state import Cluster
@@ -52,7 +51,10 @@ class Deaf:
 
 
 def node(i: int) -> bytes:
-    labels = {"kubernetes.io/hostname": f"node-{i}", "topology.kubernetes.io/zone": f"zone-{i % 10}"}
+    labels = {
+        "kubernetes.io/hostname": f"node-{i}",
+        "topology.kubernetes.io/zone": f"zone-{i % 10}",
+    }
     resources = {"cpu": "32", "memory": "256Gi", "pods": "110", "ephemeral-storage": "100Gi"}
     return json.dumps(
         {
@@ -78,7 +80,9 @@ def pod(i: int, shape: int, node_name: str = "") -> bytes:
                 "labels": {"app": f"app-{shape}"},
             },
             "spec": {
-                "containers": [{"name": "main", "image": "app", "resources": {"requests": requests}}],
+                "containers": [
+                    {"name": "main", "image": "app", "resources": {"requests": requests}}
+                ],
                 "tolerations": tolerations,
                 "nodeName": node_name,
             },
@@ -156,7 +160,9 @@ def microseconds(step: Callable[[], object], times: int = 400) -> float:
     return statistics.median(taken) * 1e6
 
 
-def row(name: str, values: list[float], bound: float | None, alone: float | None) -> dict[str, object]:
+def row(
+    name: str, values: list[float], bound: float | None, alone: float | None
+) -> dict[str, object]:
     ordered = sorted(values)
     return {
         "rows changed": name,
@@ -169,7 +175,9 @@ def row(name: str, values: list[float], bound: float | None, alone: float | None
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--nodes", type=int, default=5000)
     parser.add_argument("--shapes", type=int, default=50)
     parser.add_argument("--pods", type=int, default=5000)
@@ -177,7 +185,11 @@ def main() -> None:
     options = parser.parse_args()
     seen, new = measure(core_with(options.nodes), options.shapes, options.pods)
     one, _ = measure(core_with(options.nodes), 1, options.pods // 5)
-    all_new = [took for seed in range(3) for took in measure(core_with(options.nodes), options.shapes, options.shapes * 2)[1]]
+    all_new = [
+        took
+        for seed in range(3)
+        for took in measure(core_with(options.nodes), options.shapes, options.shapes * 2)[1]
+    ]
     rows = [
         row("1", [t for n, t in one if n == 1], 60, bare(options.nodes, 1)),
         row("at most 16", [t for n, t in seen if n <= 16], 100, bare(options.nodes, 16)),
@@ -185,10 +197,10 @@ def main() -> None:
         row("new shape", all_new or new, 1500, bare(options.nodes, options.nodes)),
     ]
     if options.form == "json":
-        msgspec.json.encode(rows)
         print(json.dumps(rows))
         return
-    print(f"{options.nodes} nodes, {options.shapes} shapes, {options.pods} pods, Python {sys.version.split()[0]}")
+    version = sys.version.split()[0]
+    print(f"{options.nodes} nodes, {options.shapes} shapes, {options.pods} pods, Python {version}")
     print("  ".join(f"{name:>18}" for name in rows[0]))
     for line in rows:
         print("  ".join(f"{value!s:>18}" for value in line.values()))

@@ -1,4 +1,4 @@
-"""The tour in ARCHITECTURE.md is true: its modules and functions exist, in the order of the steps."""
+"""The tour in ARCHITECTURE.md is true: its functions exist, in the order of the steps."""
 
 from __future__ import annotations
 
