@@ -75,7 +75,7 @@ class Decoder(msgspec.Struct):
                 continue
             where = f"{struct}.{path}{name}"
             taken = self._field(item, field, where, f"{path}{name}", f"{spot}{name}")
-            if field.shape == "" or taken:
+            if taken or not (field.shape or field.omits_zero):
                 result[name] = taken
         return result
 

@@ -1,9 +1,8 @@
 """Request bodies in protobuf, as kubectl's own commands and Go programs send them.
 
-`protobuf.json` gives each field's number, drawn from the tags of Kubernetes 1.36: `name` alone,
-`name?` where Go leaves an empty value out of JSON, `+Type` where a message stands for fields of the
-one around it. The types of fields are those of the schema. Answers are always JSON; clients that
-send protobuf take it.
+`protobuf.json` gives each field's name by its number, drawn from the tags of Kubernetes 1.36;
+`+Type` is a message whose fields belong to the one around it. The types of fields are those of the
+schema. Answers are always JSON; clients that send protobuf take it.
 """
 
 from __future__ import annotations
@@ -108,15 +107,14 @@ def _object(data: bytes, name: str, fields: Type) -> Object:
         if word.startswith("+"):
             result |= _object(_message(raw), word[1:], fields)
             continue
-        field = fields.get(word.removesuffix("?"))
+        field = fields.get(word)
         if field is None:
             continue
         _take(result, word, field, raw)
     return result
 
 
-def _take(result: Object, word: str, field: Field, raw: int | bytes) -> None:
-    key = word.removesuffix("?")
+def _take(result: Object, key: str, field: Field, raw: int | bytes) -> None:
     if field.shape == "[]":
         result.setdefault(key, []).append(_value(raw, field.element))
     elif field.shape == "{}":
@@ -125,7 +123,7 @@ def _take(result: Object, word: str, field: Field, raw: int | bytes) -> None:
         result.setdefault(key, {})[_text(entry.get(1, b""))] = value
     else:
         value = _value(raw, field.element)
-        if value is not None and not (word.endswith("?") and value in ("", 0, False)):
+        if value is not None and (value or not field.omits_zero):
             result[key] = value
 
 

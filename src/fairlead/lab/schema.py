@@ -2,7 +2,8 @@
 
 The file is drawn from the OpenAPI document of Kubernetes 1.36. A field's type is a word: a scalar
 (`string`, `boolean`, `int32`, `int64`, `quantity`, `time`, `microtime`, `intstr`, `bytes`), `any`,
-another type's name, `[]T` or `{}T`; behind `|` stand the merge key and the patch strategy.
+another type's name, `[]T` or `{}T`; `?` marks a field that Go leaves out when it is empty; behind
+`|` stand the merge key and the patch strategy.
 """
 
 from __future__ import annotations
@@ -16,12 +17,16 @@ from fairlead.lab.resources import Resource
 
 
 class Field(msgspec.Struct, frozen=True):
-    """One field: its shape (`""`, `[]` or `{}`), the type of its element, and how it is patched."""
+    """One field: its shape (`""`, `[]` or `{}`), the type of its element, how it is patched.
+
+    One that omits zero is left out of JSON when it is empty, false or 0.
+    """
 
     shape: str
     element: str
     merge_key: str = ""
     strategy: str = ""
+    omits_zero: bool = False
 
 
 Type = dict[str, Field]
@@ -64,4 +69,5 @@ def _field(word: str) -> Field:
     kind, _, patching = word.partition("|")
     merge_key, _, strategy = patching.partition("|")
     shape = kind[:2] if kind[:2] in ("[]", "{}") else ""
-    return Field(shape, kind[len(shape) :], merge_key, strategy)
+    element = kind[len(shape) :].removesuffix("?")
+    return Field(shape, element, merge_key, strategy, kind.endswith("?"))
