@@ -27,6 +27,7 @@ from fairlead.kube.errors import Forbidden, KubeError, Unauthorized, Unreachable
 from fairlead.kube.events import CAPACITY, EventRecorder
 from fairlead.kube.pipeline import Posts
 from fairlead.kube.resource import NODES, PODS
+from fairlead.kube.rights import Need, missing_rights
 from fairlead.model.podinfo import PodInfo
 from fairlead.observe.logs import get_logger
 from fairlead.observe.metrics import Metrics
@@ -40,6 +41,9 @@ SLICE = 0.002
 BIND_CONNECTIONS, PATCH_CONNECTIONS, EVENT_CONNECTIONS = 14, 2, 2
 FLUSH_UNSCHEDULABLE = 30.0
 TICK = 0.25
+NEEDED = (Need("watch", "nodes"), Need("watch", "pods"), Need("create", "pods/binding"))
+WANTED = (Need("patch", "pods/status"), Need("create", "events", "events.k8s.io"))
+REMEDY = "bind the user to the ClusterRole system:kube-scheduler"
 PATIENCE = 10.0
 """How long the cluster may take for its first answers."""
 DRAIN = 10.0
@@ -171,16 +175,20 @@ class Process:
                     f" the credentials in {self.access.source or 'the kubeconfig'}"
                 ) from problem
             except Forbidden as problem:
-                raise StartError(
-                    f"missing permission to list {resource.plural}: {problem}; bind the user to the"
-                    " ClusterRole system:kube-scheduler"
-                ) from problem
+                raise StartError(f"missing permission: {problem}; {REMEDY}") from problem
             except Unreachable as problem:
                 raise StartError(str(problem)) from problem
             except KubeError as problem:
                 raise StartError(
                     f"{self.access.server} does not answer as a Kubernetes API server: {problem}"
                 ) from problem
+        if missing := await missing_rights(client, NEEDED):
+            raise StartError(
+                f"missing permission to {' and to '.join(map(str, missing))}; {REMEDY}"
+            )
+        if missing := await missing_rights(client, WANTED):
+            rights = [str(each) for each in missing]
+            log.warning("Missing permissions; pods are placed but not told of", missing=rights)
 
     async def _work(
         self, binding: Binding, watches: Watches, recorders: Mapping[str, EventRecorder]

@@ -150,7 +150,10 @@ class Scheduler:
 def registrations(
     profiles: Mapping[str, Profile],
 ) -> dict[str, dict[str, Sequence[Registration] | None]]:
-    """Which events each plugin wants its rejected pods to be tried again on."""
+    """Which events each plugin wants its rejected pods to be tried again on.
+
+    Raises PluginError for one that cannot say it.
+    """
     found: dict[str, dict[str, Sequence[Registration] | None]] = {}
     for name, profile in profiles.items():
         found[name] = {}
@@ -159,7 +162,10 @@ def registrations(
                 instance.plugin, "events_to_register", None
             )
             if register is not None:
-                found[name][instance.name] = register()
+                try:
+                    found[name][instance.name] = [(event, hint) for event, hint in register()]
+                except Exception as problem:
+                    raise crash(instance.name, "EventsToRegister", problem) from problem
             elif instance.points & REJECTING:
                 found[name][instance.name] = None
     return found

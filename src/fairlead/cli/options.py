@@ -81,13 +81,24 @@ def log_options(command: Command) -> Command:
 
 def fail(problem: object) -> NoReturn:
     """One line on stderr, exit code 1: the user's surroundings are not what they must be."""
-    click.echo(f"fairlead: {str(problem).strip()}", err=True)
+    text = " ".join(line.strip() for line in str(problem).splitlines() if line.strip())
+    click.echo(f"fairlead: {text or type(problem).__name__}", err=True)
     raise SystemExit(1)
 
 
 def read_configuration(file: Path | None) -> KubeSchedulerConfiguration:
-    """The configuration, or the defaults. Raises ConfigError in kube-scheduler's words."""
-    return load(EMPTY) if file is None else load_file(file)
+    """The configuration, or the defaults. Raises ConfigError in kube-scheduler's words.
+
+    Its words name no file where they name a line: then the file is put before them.
+    """
+    if file is None:
+        return load(EMPTY)
+    try:
+        return load_file(file)
+    except ConfigError as problem:
+        if str(file) in str(problem):
+            raise
+        raise ConfigError(f"{file}: {problem}", problem.problems) from None
 
 
 def known_classes(folders: Sequence[Path]) -> dict[str, type]:
