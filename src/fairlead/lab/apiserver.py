@@ -28,6 +28,7 @@ from fairlead.lab.status import (
     invalid,
     invalid_kind,
     invalid_value,
+    method_not_allowed,
     success,
     unsupported,
 )
@@ -78,12 +79,7 @@ class ApiServer:
             case "DELETE", False:
                 return self._delete_all(request, target)
             case _:
-                raise failure(
-                    405,
-                    "MethodNotAllowed",
-                    "the server does not allow this method on the requested resource",
-                    {},
-                )
+                raise method_not_allowed()
 
     def _found(self, target: Target) -> Entry:
         return self.registry.get(target.resource, target.namespace, target.name)
@@ -195,12 +191,7 @@ class ApiServer:
 
     def _delete_all(self, request: Request, target: Target) -> Reply:
         if target.resource is NAMESPACES:
-            raise failure(
-                405,
-                "MethodNotAllowed",
-                "the server does not allow this method on the requested resource",
-                {},
-            )
+            raise method_not_allowed()
         options = _delete_options(request)
         found = page(self.store, target.resource, self._selection(request, target), request.query)
         for entry in found.entries:
@@ -236,12 +227,7 @@ class ApiServer:
                 binding.evict(self.registry, target.namespace, target.name, value)
                 return json_reply(binding.SUCCESS, 201)
             case _:
-                raise failure(
-                    405,
-                    "MethodNotAllowed",
-                    "the server does not allow this method on the requested resource",
-                    {},
-                )
+                raise method_not_allowed()
 
 
 def _watching(request: Request) -> bool:

@@ -46,11 +46,6 @@ def timestamp(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def microtimestamp(seconds: float) -> str:
-    """`metav1.MicroTime`: microseconds in UTC."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
 def seconds_of(text: str) -> float:
     """The point in time that a `Time` or `MicroTime` names."""
     return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()

@@ -20,7 +20,7 @@ from fairlead.lab.deletion import (
     terminating,
     with_finalizers,
 )
-from fairlead.lab.objects import Object, nested, random_suffix, random_uid, timestamp
+from fairlead.lab.objects import Object, nested, random_suffix, random_uid, timestamp, with_value
 from fairlead.lab.resources import BY_PATH, Resource
 from fairlead.lab.status import (
     already_exists,
@@ -288,8 +288,8 @@ class Registry:
         grace = grace_period(value, options) if graceful else 0
         if resource is NAMESPACES:
             marked = terminating(value, 0, self.now())
-            marked = marked | {"status": value["status"] | {"phase": "Terminating"}}
-            marked["metadata"].pop("deletionGracePeriodSeconds", None)
+            marked = with_value(marked, ("metadata", "deletionGracePeriodSeconds"), None)
+            marked = with_value(marked, ("status", "phase"), "Terminating")
             return self._write(resource, found, marked, dry_run), False
         held = nested(value, "metadata", "deletionGracePeriodSeconds")
         if held and options.grace_period_seconds is None:

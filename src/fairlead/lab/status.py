@@ -175,10 +175,10 @@ def not_served(what: str) -> ApiError:
     return failure(404, "NotFound", message, {})
 
 
-def method_not_allowed(verb: str, what: str) -> ApiError:
+def method_not_allowed() -> ApiError:
     """A path that exists, asked in a way that it does not support."""
-    message = f'{verb} is not supported on resources of kind "{what}"'
-    return failure(405, "MethodNotAllowed", message, {})
+    words = "the server does not allow this method on the requested resource"
+    return failure(405, "MethodNotAllowed", words, {})
 
 
 def precondition_failed(resource: Resource, held: Object, field: str, wanted: str) -> ApiError:
