@@ -10,7 +10,7 @@ import sys
 import urllib.request
 from pathlib import Path
 
-COMMAND = [sys.executable, "-c", "from fairlead.cli.cluster import cluster; cluster()"]
+COMMAND = [sys.executable, "-m", "fairlead", "cluster"]
 
 
 def test_it_serves_until_it_is_interrupted_and_cleans_up() -> None:
