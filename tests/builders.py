@@ -184,28 +184,25 @@ class World:
     """A core with no I/O: nodes and pods go in by the intake, decisions come out."""
 
     def __init__(
-        self, *nodes: Node, plugins: Sequence[type] | None = None, choose: Choose = first
+        self,
+        *nodes: Node,
+        plugins: Sequence[type] | None = None,
+        args: Mapping[str, Json] | None = None,
+        choose: Choose = first,
     ) -> None:
         """`plugins` replaces the built-in ones, but for the queue's order and the binder."""
         self.cluster = Cluster()
         self.told = Told()
         classes = dict(BUILT_IN)
-        config: Json = dict(HEADER)
+        profile: Json = {
+            "pluginConfig": [{"name": n, "args": given} for n, given in (args or {}).items()]
+        }
         if plugins is not None:
             names = [plugin.name for plugin in plugins]  # type: ignore[attr-defined]
             classes |= dict(zip(names, plugins, strict=True))
-            config["profiles"] = [
-                {
-                    "plugins": {
-                        "multiPoint": {
-                            "disabled": [{"name": "*"}],
-                            "enabled": [
-                                {"name": n} for n in ("PrioritySort", *names, "DefaultBinder")
-                            ],
-                        }
-                    }
-                }
-            ]
+            enabled = [{"name": n} for n in ("PrioritySort", *names, "DefaultBinder")]
+            profile["plugins"] = {"multiPoint": {"disabled": [{"name": "*"}], "enabled": enabled}}
+        config = {**HEADER, "profiles": [profile]}
         self.core = Core(
             self.cluster,
             load(msgspec.json.encode(config).decode()),
