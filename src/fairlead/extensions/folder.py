@@ -71,8 +71,8 @@ def load(file: Path) -> ModuleType:
         del sys.modules[module_name]
         if isinstance(problem, KeyboardInterrupt):
             raise
-        line = line_of(problem, file)
-        raise PluginLoadError(f"{file}:{line}: {type(problem).__name__}: {problem}") from problem
+        words = " ".join(f"{type(problem).__name__}: {problem}".split())
+        raise PluginLoadError(f"{file}:{line_of(problem, file)}: {words}") from problem
     return module
 
 
@@ -97,9 +97,16 @@ def plugins_of(module: ModuleType, file: Path) -> Iterator[tuple[str, type]]:
         if not isinstance(name, str):
             continue
         if not points_of(plugin):
-            line = inspect.getsourcelines(plugin)[1]
             raise PluginLoadError(
-                f"{file}:{line}: class {plugin.__name__} has a name but no extension point;"
-                " give it a method such as filter(pod, node, state) or score(pod, node, state)"
+                f"{file}:{line_of_class(plugin)}: class {plugin.__name__} has a name but no"
+                " extension point; give it a method such as filter(pod, node, state) or score(pod, node, state)"
             )
         yield name, plugin
+
+
+def line_of_class(plugin: type) -> int:
+    """The line at which a class begins; 1 for one that no `class` statement made."""
+    try:
+        return inspect.getsourcelines(plugin)[1]
+    except OSError:
+        return 1
