@@ -99,7 +99,8 @@ def plugins_of(module: ModuleType, file: Path) -> Iterator[tuple[str, type]]:
         if not points_of(plugin):
             raise PluginLoadError(
                 f"{file}:{line_of_class(plugin)}: class {plugin.__name__} has a name but no"
-                " extension point; give it a method such as filter(pod, node, state) or score(pod, node, state)"
+                " extension point; give it a method such as filter(pod, node, state)"
+                " or score(pod, node, state)"
             )
         yield name, plugin
 

@@ -74,63 +74,58 @@ def own_labels(kind: str, owner: str, name: str, index: int) -> dict[str, str]:
             return {"app": owner, "controller-revision-hash": "77c", "pod-template-generation": "1"}
 
 
-def real_pod(
+def spec_of(
     chance: random.Random, kind: str, owner: str, requests: dict[str, str], index: int
-) -> Pod:
-    """The pod number `index` of an owner, as the API server and admission complete it."""
-    named = kind in ("StatefulSet", "Job")
-    name = f"{owner}-{index}" if kind == "StatefulSet" else f"{owner}-{index}-{suffix(chance)}"
+) -> dict[str, Any]:
     token = f"kube-api-access-{suffix(chance)}"
-    volumes: list[dict[str, Any]] = [
-        {"name": token, "projected": {"defaultMode": 420, "sources": [
-            {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}}]}}
-    ]  # fmt: skip
+    sources = [{"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}}]
+    mount = {"name": token, "readOnly": True, "mountPath": "/var/run/secrets/kubernetes.io"}
+    container = {
+        "name": "main",
+        "image": f"registry.example/{owner}:1.0",
+        "resources": {"requests": requests},
+        "env": [{"name": "INDEX", "value": str(index)}],
+        "volumeMounts": [mount],
+        "imagePullPolicy": "IfNotPresent",
+    }
     spec: dict[str, Any] = {
-        "volumes": volumes,
-        "containers": [
-            {
-                "name": "main",
-                "image": f"registry.example/{owner}:1.0",
-                "resources": {"requests": requests},
-                "env": [{"name": "INDEX", "value": str(index)}],
-                "volumeMounts": [
-                    {"name": token, "readOnly": True,
-                     "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount"}
-                ],
-                "imagePullPolicy": "IfNotPresent",
-            }
-        ],
+        "volumes": [{"name": token, "projected": {"defaultMode": 420, "sources": sources}}],
+        "containers": [container],
         "restartPolicy": "Never" if kind == "Job" else "Always",
         "serviceAccountName": "default",
         "schedulerName": "default-scheduler",
         "tolerations": DEFAULT_TOLERATIONS,
         "priority": 0,
-    }  # fmt: skip
-    if named:
+    }
+    if kind in ("StatefulSet", "Job"):
         spec |= {"hostname": f"{owner}-{index}", "subdomain": owner}
     if kind == "DaemonSet":
         spec["affinity"] = names_affinity(f"n{index % NODES}")
         spec["tolerations"] = DAEMON_TOLERATIONS
-    return decode_pod(
-        msgspec.json.encode(
-            {
-                "metadata": {
-                    "name": name,
-                    "namespace": "default",
-                    "uid": f"{chance.getrandbits(64):016x}",
-                    "resourceVersion": str(chance.randrange(10**6)),
-                    "creationTimestamp": f"2026-01-01T00:{chance.randrange(60):02}:00Z",
-                    "labels": own_labels(kind, owner, name, index),
-                    "ownerReferences": [
-                        {"apiVersion": "apps/v1", "kind": kind, "name": owner,
-                         "uid": f"uid-{owner}", "controller": True}
-                    ],
-                },
-                "spec": spec,
-                "status": {"phase": "Pending", "qosClass": "Burstable"},
-            }
-        )
-    )  # fmt: skip
+    return spec
+
+
+def real_pod(
+    chance: random.Random, kind: str, owner: str, requests: dict[str, str], index: int
+) -> Pod:
+    """The pod number `index` of an owner, as the API server and admission complete it."""
+    name = f"{owner}-{index}" if kind == "StatefulSet" else f"{owner}-{index}-{suffix(chance)}"
+    reference = {"kind": kind, "name": owner, "uid": f"uid-{owner}", "controller": True}
+    metadata = {
+        "name": name,
+        "namespace": "default",
+        "uid": f"{chance.getrandbits(64):016x}",
+        "resourceVersion": str(chance.randrange(10**6)),
+        "creationTimestamp": f"2026-01-01T00:{chance.randrange(60):02}:00Z",
+        "labels": own_labels(kind, owner, name, index),
+        "ownerReferences": [{"apiVersion": "apps/v1", **reference}],
+    }
+    wire = {
+        "metadata": metadata,
+        "spec": spec_of(chance, kind, owner, requests, index),
+        "status": {"phase": "Pending", "qosClass": "Burstable"},
+    }
+    return decode_pod(msgspec.json.encode(wire))
 
 
 def world() -> World:
