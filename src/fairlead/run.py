@@ -35,7 +35,7 @@ from fairlead.queue.events import ClusterEvent
 from fairlead.scheduler import Core, Scheduler
 from fairlead.watches import Watches
 
-log = get_logger("run")
+log = get_logger(__name__)
 
 SLICE = 0.002
 BIND_CONNECTIONS, PATCH_CONNECTIONS, EVENT_CONNECTIONS = 14, 2, 2

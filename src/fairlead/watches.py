@@ -16,7 +16,7 @@ from fairlead.model.decode import decode_node, decode_pod, decode_pod_event
 from fairlead.observe.logs import get_logger
 from fairlead.observe.metrics import Metrics
 
-log = get_logger("watch")
+log = get_logger(__name__)
 
 LIVE_PODS = "status.phase!=Succeeded,status.phase!=Failed"
 """A pod that has ended is told of as deleted: it needs no node any more."""

@@ -38,9 +38,9 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return os.environ | {"TMPDIR": str(folder), "HOME": str(tmp_path)}
 
 
-def started(environment: dict[str, str]) -> Demo:
+def started(environment: dict[str, str], *arguments: str) -> Demo:
     return subprocess.Popen(
-        [FAIRLEAD, "demo"],
+        [FAIRLEAD, "demo", *arguments],
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -85,6 +85,15 @@ def test_once_it_prints_each_placement_and_ends(environment: dict[str, str]) -> 
     assert list(Path(environment["TMPDIR"]).iterdir()) == []
 
 
+def test_with_v_it_tells_of_every_pod(environment: dict[str, str]) -> None:
+    command = [FAIRLEAD, "demo", "--once", "-v=2"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count('"Successfully bound pod to node"') == 6
+    assert done.stderr.count('"Unable to schedule pod; no fit; waiting"') >= 1
+    assert '"Starting Fairlead"' in done.stderr
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_it_stays_up_until_it_is_told_and_leaves_nothing_behind(
     environment: dict[str, str], demo: Demo, number: signal.Signals
@@ -100,6 +109,59 @@ def test_it_stays_up_until_it_is_told_and_leaves_nothing_behind(
     assert demo.returncode == 0
     assert "Traceback" not in err
     assert list(Path(environment["TMPDIR"]).iterdir()) == []
+
+
+def written(folder: Path, profiles: str) -> str:
+    path = folder / "scheduler.yaml"
+    path.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        f"leaderElection: {{leaderElect: false}}\nprofiles: {profiles}\n"
+    )
+    return str(path)
+
+
+def test_it_can_be_stopped_while_pods_still_wait(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    """Here by a plugin that keeps every pod from every node."""
+    (tmp_path / "plugins").mkdir()
+    (tmp_path / "plugins" / "never.py").write_text(
+        "from fairlead.framework.status import unschedulable\n\n\n"
+        "class Never:\n    name = 'Never'\n\n"
+        "    def filter(self, pod, node, state):\n        return unschedulable('never')\n"
+    )
+    config = written(
+        tmp_path, "[{schedulerName: s, plugins: {filter: {enabled: [{name: Never}]}}}]"
+    )
+    plugins = str(tmp_path / "plugins")
+    with started(environment, "--config", config, "--plugin-dir", plugins) as demo:
+        try:
+            read_to(demo, "3 never")
+            demo.send_signal(signal.SIGINT)
+            _, err = demo.communicate(timeout=10)
+        finally:
+            demo.kill()
+    assert (demo.returncode, err) == (0, "")
+
+
+def test_a_configuration_without_resources_places_all(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    off = "[{schedulerName: s, plugins: {multiPoint: {disabled: [{name: NodeResourcesFit}]}}}]"
+    command = [FAIRLEAD, "demo", "--once", "--config", written(tmp_path, off)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 0, done.stderr
+    assert "7 pods placed; too-big too" in done.stdout
+
+
+def test_a_reader_that_has_seen_enough_is_no_failure(environment: dict[str, str]) -> None:
+    with started(environment, "--once") as demo:
+        assert demo.stdout is not None
+        assert demo.stderr is not None
+        demo.stdout.readline()
+        demo.stdout.close()
+        assert demo.wait(timeout=30) == 0
+        assert demo.stderr.read() == ""
 
 
 def test_the_command_that_it_names_works(environment: dict[str, str], demo: Demo) -> None:

@@ -32,7 +32,7 @@ from fairlead.observe.logs import get_logger, ref
 from fairlead.queue.entry import QueuedPodInfo
 from fairlead.queue.queue import SchedulingQueue
 
-log = get_logger("bind")
+log = get_logger(__name__)
 
 LOOKS = (0.0, 0.5)
 """When a pod is looked up after silence: a request that was cut off may still be at work."""

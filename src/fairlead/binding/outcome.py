@@ -25,7 +25,7 @@ from fairlead.queue.entry import QueuedPodInfo
 from fairlead.queue.events import ASSIGNED_POD_DELETE
 from fairlead.queue.queue import SchedulingQueue
 
-log = get_logger("outcome")
+log = get_logger(__name__)
 
 
 class BothClocks(Clock, WallClock, Protocol):

@@ -7,7 +7,7 @@ from fairlead.framework.status import SKIP, Code, Status, crash, failed
 from fairlead.model.podinfo import PodInfo
 from fairlead.observe.logs import get_logger, ref
 
-log = get_logger("binding")
+log = get_logger(__name__)
 
 SUCCESS = Status(Code.SUCCESS)
 

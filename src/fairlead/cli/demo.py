@@ -2,6 +2,8 @@
 
 import asyncio
 import errno
+import os
+import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,24 +41,41 @@ class Stage:
 
     once: bool
     wanted: int = 0
-    bound: int = 0
+    bound: set[str] = field(default_factory=set[str])
     pending: set[str] = field(default_factory=set[str])
     done: asyncio.Event = field(default_factory=asyncio.Event)
 
     def on_bound(self, pod: PodInfo, node_name: str) -> None:
-        self.bound += 1
-        click.echo(COLUMNS.format(pod.name, node_name, pod.scheduler_name))
+        self.bound.add(pod.name)
+        self.pending.discard(pod.name)
+        say(COLUMNS.format(pod.name, node_name, pod.scheduler_name))
         self._look()
 
     def on_failed(self, pod: PodInfo, message: str) -> None:
         if pod.name not in self.pending:
-            click.echo(COLUMNS.format(pod.name, "-", message))
+            say(COLUMNS.format(pod.name, "-", message))
         self.pending.add(pod.name)
         self._look()
 
     def _look(self) -> None:
-        if self.bound >= self.wanted and TOO_BIG in self.pending:
+        if len(self.bound - {TOO_BIG}) >= self.wanted and TOO_BIG in self.bound | self.pending:
             self.done.set()
+
+    @property
+    def summary(self) -> str:
+        """What the demo has shown; a configuration may have left out what keeps a pod waiting."""
+        placed = f"{len(self.bound)} pods placed"
+        if TOO_BIG in self.bound:
+            return f"{placed}; {TOO_BIG} too, for this configuration does not look at resources."
+        return f"{placed}; {TOO_BIG} stays pending, as it must."
+
+
+def say(line: str) -> None:
+    """Print a line, unless nobody reads any more: that is no reason to stop."""
+    try:
+        click.echo(line)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @click.command(epilog="Exit codes: 0 all placed, or asked to stop; 1 failed; 2 wrong usage.")
@@ -93,7 +112,8 @@ def demo(
     Without --config it runs examples/01-first-plugin: BlinkingLight, ten lines
     of Python, places the pod "lamp" where the most lights blink.
     """
-    configure("json" if logging_format == "json" else "text", verbosity)
+    # Between its own lines the demo shows warnings, and what is asked for with -v.
+    configure("json" if logging_format == "json" else "text", verbosity or -1)
     example = example_folder()
     try:
         if config_file is None:
@@ -130,11 +150,12 @@ def start_demo(
             process = Process(configuration, classes, access, listeners=listeners)
             listeners.ready = lambda: submit(cluster, process, stage)
             stop_on_signals(process)
-            click.echo(f"Fairlead {__version__} on an embedded cluster of {len(NODES)} nodes\n")
-            click.echo(COLUMNS.format("POD", "NODE", "PLACED BY, OR WHY NOT"))
+            say(f"Fairlead {__version__} on an embedded cluster of {len(NODES)} nodes\n")
+            say(COLUMNS.format("POD", "NODE", "PLACED BY, OR WHY NOT"))
             async with asyncio.TaskGroup() as group:
-                group.create_task(process.run())
-                group.create_task(finish(stage, process, kubeconfig, config_file))
+                finishing = group.create_task(finish(stage, process, kubeconfig, config_file))
+                await process.run()
+                finishing.cancel()
 
     start(show)
 
@@ -155,13 +176,13 @@ async def finish(stage: Stage, process: Process, kubeconfig: Path, config_file: 
     except TimeoutError:
         process.stop()
         raise StartError(
-            f"only {stage.bound} of {stage.wanted} pods found a node in {PATIENCE:g} s"
+            f"only {len(stage.bound)} of {stage.wanted} pods found a node in {PATIENCE:g} s"
         ) from None
     if stage.once:
-        click.echo(f"\n{stage.bound} pods placed; {TOO_BIG} stays pending, as it must.")
+        say(f"\n{stage.summary}")
         process.stop()
         return
-    click.echo(
+    say(
         "\nThe cluster stays up until Ctrl-C. In another terminal:\n"
         f"  export KUBECONFIG={kubeconfig}\n"
         "  kubectl get pods -o wide\n"

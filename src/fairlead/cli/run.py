@@ -23,7 +23,7 @@ from fairlead.observe.logs import configure, get_logger
 from fairlead.profiles import missing_plugins
 from fairlead.run import Process, StartError, stop_on_signals
 
-log = get_logger("run")
+log = get_logger(__name__)
 
 ELECTION = (
     "leader election is not supported yet: set leaderElection.leaderElect to false in the"
