@@ -10,7 +10,7 @@ came of them to whoever carries it out.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from fairlead.clock import Clock
 from fairlead.cluster.state import Cluster
@@ -19,7 +19,7 @@ from fairlead.cycle.decision import Placed, Unplaced
 from fairlead.cycle.schedule_one import Choose, SchedulingCycle
 from fairlead.framework.handle import Handle
 from fairlead.framework.profile import Profile
-from fairlead.framework.status import Code, Status, crash
+from fairlead.framework.status import Code, crash, said
 from fairlead.intake import Intake
 from fairlead.model.podinfo import PodInfo
 from fairlead.profiles import build_profiles
@@ -83,7 +83,8 @@ class Core:
             plugins = sorted(plugins, key=lambda each: each.name != entry.gating_plugin)
         for instance in plugins:
             try:
-                status: Status | None = instance.plugin.pre_enqueue(entry.pod)
+                outcome: Any = instance.plugin.pre_enqueue(entry.pod)
+                status = None if outcome is None else said(instance.name, "PreEnqueue", outcome)
             except Exception as problem:  # noqa: BLE001 - any crash of a plugin is its own
                 return instance.name, str(crash(instance.name, "PreEnqueue", problem))
             if status is not None and status.code != Code.SUCCESS:

@@ -16,11 +16,11 @@ from fairlead.cluster.changes import Aspect, Changes
 from fairlead.cluster.columns import Int64, Mask
 from fairlead.cluster.nodes import NodeTable
 from fairlead.framework.handle import Handle
-from fairlead.framework.instance import PluginInstance, said, whole
+from fairlead.framework.instance import PluginInstance, whole
 from fairlead.framework.nodeset import Codes, Ids, Rows
 from fairlead.framework.stages import MAX_NODE_SCORE
 from fairlead.framework.state import CycleState
-from fairlead.framework.status import Code, PluginError, Status, crash
+from fairlead.framework.status import Code, PluginError, Status, crash, said
 from fairlead.model.podinfo import PodInfo
 
 ONE_BY_ONE = 8
@@ -218,7 +218,7 @@ class Kept:
                     point = "Filter"
                     status = instance.filter(pod, info, state)
                     if status is not None:
-                        self._refuse(row, said(instance.name, status))
+                        self._refuse(row, said(instance.name, "Filter", status))
                     elif self.codes is not None:
                         self.codes_at[row] = 0
                 if asks_score:

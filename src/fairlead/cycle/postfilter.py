@@ -1,10 +1,11 @@
 """PostFilter: nothing fits, so the plugins may try to make room."""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from fairlead.framework.profile import Profile
 from fairlead.framework.state import CycleState
-from fairlead.framework.status import Code, Status, crash
+from fairlead.framework.status import Code, Status, crash, said
 from fairlead.model.podinfo import PodInfo
 
 Statuses = Callable[[], Mapping[str, Status]]
@@ -17,16 +18,17 @@ def post_filter(profile: Profile, pod: PodInfo, state: CycleState, statuses: Sta
     """
     if not profile.post_filter:
         return ""
-    said: list[str] = []
+    words: list[str] = []
     seen = statuses()
     for instance in profile.post_filter:
         try:
-            status: Status | None = instance.plugin.post_filter(pod, state, seen)
+            outcome: Any = instance.plugin.post_filter(pod, state, seen)
+            status = None if outcome is None else said(instance.name, "PostFilter", outcome)
         except Exception as problem:
             raise crash(instance.name, "PostFilter", problem) from problem
         if status is None or status.code == Code.SUCCESS:
             return ""
         if status.code != Code.UNSCHEDULABLE:
             return status.message
-        said.extend(status.reasons)
-    return ", ".join(said)
+        words.extend(status.reasons)
+    return ", ".join(words)

@@ -6,11 +6,12 @@ until all were asked, since preemption needs what they note; sets of node names 
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from fairlead.framework.instance import PluginInstance
 from fairlead.framework.stages import PreFilterResult
 from fairlead.framework.state import CycleState
-from fairlead.framework.status import Code, Status, crash, unresolvable
+from fairlead.framework.status import Code, Status, crash, said, unresolvable
 from fairlead.model.podinfo import PodInfo
 
 Outcome = PreFilterResult | Status | None
@@ -34,7 +35,10 @@ class PreFiltered:
 
 def ask(instance: PluginInstance, pod: PodInfo, state: CycleState) -> Outcome:
     try:
-        return instance.pre_filter(pod, state)
+        outcome: Any = instance.pre_filter(pod, state)
+        if outcome is None or isinstance(outcome, PreFilterResult):
+            return outcome
+        return said(instance.name, "PreFilter", outcome)
     except Exception as problem:
         raise crash(instance.name, "PreFilter", problem) from problem
 

@@ -1,9 +1,11 @@
 """Reserve and Permit: the chosen node, and the last words before the pod is bound."""
 
+from typing import Any
+
 from fairlead.cycle.decision import Refusal
 from fairlead.framework.profile import Profile
 from fairlead.framework.state import CycleState
-from fairlead.framework.status import Code, PluginError, Status, crash, failed
+from fairlead.framework.status import Code, PluginError, Status, crash, failed, said
 from fairlead.model.podinfo import PodInfo
 
 LONGEST_WAIT = 15 * 60.0
@@ -14,7 +16,8 @@ def reserve(profile: Profile, pod: PodInfo, node_name: str, state: CycleState) -
     """Ask the Reserve plugins in order; the first refusal ends it."""
     for instance in profile.reserve:
         try:
-            status: Status | None = instance.plugin.reserve(pod, node_name, state)
+            outcome: Any = instance.plugin.reserve(pod, node_name, state)
+            status = None if outcome is None else said(instance.name, "Reserve", outcome)
         except Exception as problem:
             raise crash(instance.name, "Reserve", problem) from problem
         if status is not None and status.code != Code.SUCCESS:
@@ -45,7 +48,8 @@ def permit(
     """Ask the Permit plugins in order; those that want time are noted in `waits`."""
     for instance in profile.permit:
         try:
-            status: Status | None = instance.plugin.permit(pod, node_name, state)
+            outcome: Any = instance.plugin.permit(pod, node_name, state)
+            status = None if outcome is None else said(instance.name, "Permit", outcome)
         except Exception as problem:
             raise crash(instance.name, "Permit", problem) from problem
         if status is None or status.code == Code.SUCCESS:

@@ -1,6 +1,7 @@
 """Score: every plugin's raw score of the nodes that are left, normalised and weighed."""
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from fairlead.framework.nodeset import NodeSet, Rows
 from fairlead.framework.profile import Profile
 from fairlead.framework.stages import MAX_NODE_SCORE
 from fairlead.framework.state import CycleState
-from fairlead.framework.status import Code, Status, crash, failed
+from fairlead.framework.status import Code, crash, failed, said
 from fairlead.model.podinfo import PodInfo
 
 
@@ -29,7 +30,8 @@ def pre_score(
         if instance not in scorers:
             continue
         try:
-            status: Status | None = instance.pre_score(pod, nodes, state)
+            outcome: Any = instance.pre_score(pod, nodes, state)
+            status = None if outcome is None else said(instance.name, "PreScore", outcome)
         except Exception as problem:
             raise crash(instance.name, "PreScore", problem) from problem
         if status is None or status.code == Code.SUCCESS:

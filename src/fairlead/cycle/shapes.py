@@ -15,7 +15,7 @@ from fairlead.cycle.shape import Shape
 from fairlead.framework.instance import PluginInstance
 from fairlead.framework.profile import Profile
 from fairlead.framework.state import CycleState
-from fairlead.framework.status import PluginError
+from fairlead.framework.status import PluginError, crash
 from fairlead.model.podinfo import PodInfo
 
 MOST_BYTES = 64 * 2**20
@@ -25,7 +25,16 @@ Key = tuple[Hashable, ...]
 
 def signature(profile: Profile, pod: PodInfo) -> Key:
     """What the plugins of the profile read of the pod: pods with the same one are alike to them."""
-    return (profile, *(instance.reads(pod) for instance in profile.signing if instance.reads))
+    read: list[Hashable] = [profile]
+    for instance in profile.signing:
+        assert instance.reads is not None
+        try:
+            part = instance.reads(pod)
+            hash(part)
+        except Exception as problem:
+            raise crash(instance.name, "reads", problem) from problem
+        read.append(part)
+    return tuple(read)
 
 
 class Shapes:

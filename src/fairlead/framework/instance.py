@@ -16,7 +16,7 @@ from fairlead.framework.handle import Handle
 from fairlead.framework.nodeset import NodeSet, Verdicts
 from fairlead.framework.stages import points_of
 from fairlead.framework.state import CycleState
-from fairlead.framework.status import Code, PluginError, Status, crash
+from fairlead.framework.status import Code, PluginError, Status, crash, said
 from fairlead.model.podinfo import PodInfo
 
 RowFilter = Callable[[PodInfo, NodeInfo, CycleState], Status | None]
@@ -77,16 +77,19 @@ class PluginInstance:
             self.score_nodes = column or score_by_rows(self.plugin)
 
     def facts_of(self, pod: PodInfo) -> tuple[Hashable, ...]:
-        if self.facts is not None:
-            return self.facts(pod)
-        return () if self.depends is None else self.depends.facts
+        if self.facts is None:
+            return () if self.depends is None else self.depends.facts
+        try:
+            return tuple(self.facts(pod))
+        except Exception as problem:
+            raise crash(self.name, "facts", problem) from problem
 
     def ask_filter(self, pod: PodInfo, node: NodeInfo, state: CycleState) -> Status | None:
         try:
             status = self.filter(pod, node, state)
+            return status if status is None else said(self.name, "Filter", status)
         except Exception as problem:
             raise crash(self.name, "Filter", problem) from problem
-        return status if status is None else said(self.name, status)
 
     def ask_filter_nodes(self, pod: PodInfo, nodes: NodeSet, state: CycleState) -> Verdicts | None:
         try:
@@ -158,7 +161,7 @@ def filter_by_rows(plugin: Any) -> ColumnFilter:
         ask_row: RowFilter = plugin.filter
         for at, info in enumerate(nodes.infos()):
             if info is not None and (status := ask_row(pod, info, state)) is not None:
-                found.append((at, said(plugin.name, status)))
+                found.append((at, said(plugin.name, "Filter", status)))
         if not found:
             return None
         codes, reasons = np.zeros(nodes.size, np.int8), np.zeros(nodes.size, np.int32)
@@ -188,13 +191,6 @@ def score_by_rows(plugin: Any) -> ColumnScore:
         return column
 
     return ask
-
-
-def said(name: str, status: object) -> Status:
-    """What a filter returned that is not None: a Status, anything else is a bug."""
-    if isinstance(status, Status):
-        return status
-    raise PluginError(name, "Filter", f"a Status or None is wanted, got {status!r:.60}")
 
 
 def whole(name: str, score: Any) -> int:

@@ -9,7 +9,7 @@ class may have either; where it has both they must say the same.
 class needs one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ class PreFilterResult:
 
     __slots__ = ("node_names",)
 
-    def __init__(self, node_names: frozenset[str]) -> None:
-        self.node_names = node_names
+    def __init__(self, node_names: Iterable[str]) -> None:
+        self.node_names = frozenset(node_names)
 
 
 class PreEnqueue(Protocol):

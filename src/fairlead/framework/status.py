@@ -122,6 +122,13 @@ CALLERS = ("fairlead.framework.", "fairlead.cycle.", "fairlead.binding.", "fairl
 """The modules that call plugins."""
 
 
+def said(plugin: str, point: str, status: object) -> Status:
+    """What a stage returned that is not None: a Status, anything else is a bug."""
+    if isinstance(status, Status):
+        return status
+    raise PluginError(plugin, point, f"a Status or None is wanted, got {status!r:.60}")
+
+
 class StageFailed(Exception):  # noqa: N818 - a plugin says it, nothing crashed
     """Raised by a plugin in a stage that has no Status to return, such as Score: an error in its
     own words, which kube-scheduler's message quotes."""

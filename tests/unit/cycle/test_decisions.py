@@ -294,3 +294,46 @@ def test_a_crash_in_pre_enqueue_holds_the_pod_and_names_the_plugin() -> None:
     assert entry is not None
     assert entry.gating_plugin == "Gate"
     assert "plugin 'Gate' failed in PreEnqueue: ValueError: oops" in entry.gating_message
+
+
+def returns(point: str, result: Any, **more: Any) -> type:
+    return type("Odd", (), {"name": "Odd", point: lambda self, *_: result} | more)
+
+
+@pytest.mark.parametrize(
+    ("odd", "point"),
+    [
+        (returns("pre_filter", True), "PreFilter"),
+        (returns("filter", "no"), "Filter"),
+        (returns("filter", "no", **KEPT), "Filter"),
+        (returns("pre_score", 3, score=lambda *_: 1), "PreScore"),
+        (returns("reserve", False), "Reserve"),
+        (returns("permit", 5.0), "Permit"),
+        (returns("filter", None, reads=lambda self, pod: [1], depends=Depends()), "reads"),
+        (returns("filter", None, **KEPT, facts=lambda self, pod: 1 // 0), "facts"),
+    ],
+)
+def test_whatever_a_plugin_returns_costs_the_pod_its_attempt_and_no_more(
+    odd: type, point: str
+) -> None:
+    world = World(node("n"), node("m"), plugins=[odd])
+    decision = refused(world.decide(pod("a")))
+    assert decision.message.startswith(f"plugin 'Odd' failed in {point}: ")
+    assert not decision.unschedulable
+    assert world.cluster.assumed == 0
+
+
+def test_what_post_filter_and_pre_enqueue_return_is_looked_at_too() -> None:
+    world = World(node("n", cpu="1"), plugins=[NodeResourcesFit, returns("post_filter", 1)])
+    decision = refused(world.decide(pod("a", cpu="2")))
+    assert decision.message.startswith("plugin 'Odd' failed in PostFilter: a Status or None")
+    world = World(node("n"), plugins=[returns("pre_enqueue", 1)])
+    world.set_pod(pod("a"))
+    entry = world.core.queue.get("pod-a")
+    assert entry is not None
+    assert entry.gating_message.startswith("plugin 'Odd' failed in PreEnqueue: a Status or None")
+
+
+def test_names_of_nodes_may_come_in_any_collection() -> None:
+    odd = returns("pre_filter", PreFilterResult(["m", "gone"]))
+    assert placed(World(node("n"), node("m"), plugins=[odd]).decide(pod("a"))) == "m"
