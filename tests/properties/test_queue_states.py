@@ -103,7 +103,8 @@ class QueueStates(RuleBasedStateMachine):
         gates = () if ungate else old.scheduling_gates
         new = old.but(labels={"quota": quota}, scheduling_gates=gates)
         self.pods[old.uid] = new
-        self.happened.get(old.uid, set()).add(UNSCHEDULED_POD_UPDATE)
+        if old.uid in self.flying:
+            self.tell_those_in_flight(UNSCHEDULED_POD_UPDATE)
         self.at.queue.update(old, new)
         if old.uid not in self.flying:
             queued = self.at.queue.get(old.uid)
@@ -193,6 +194,7 @@ class QueueStates(RuleBasedStateMachine):
         return any(says.get(plugin, False) for plugin in self.rejectors(entry))
 
     def tell_those_in_flight(self, event: ClusterEvent) -> None:
+        """All of them, though it happened to one: kube-scheduler has one list of events too."""
         for events in self.happened.values():
             events.add(event)
 
@@ -200,7 +202,8 @@ class QueueStates(RuleBasedStateMachine):
     def activate(self, data: st.DataObject) -> None:
         if self.pods:
             pod = self.pods[data.draw(st.sampled_from(sorted(self.pods)))]
-            self.happened.get(pod.uid, set()).add(FORCE_ACTIVATED)
+            if pod.uid in self.flying:
+                self.tell_those_in_flight(FORCE_ACTIVATED)
             self.at.queue.activate([pod])
             entry = self.at.queue.get(pod.uid)
             assert entry is None or self.place(entry) in ("active", "gated")
