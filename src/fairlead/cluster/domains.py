@@ -119,7 +119,7 @@ class Domains:
         else:
             ids[:] = self.column.ids
         self.ids = ids
-        self.ids_at = memoryview(ids)
+        self.ids_at = ids.data
         size = max(FIRST_IDS, 2 * (len(self.column.values) + 1))
         self.nodes: Int64 = np.bincount(ids, minlength=size).astype(np.int64)
         self.nodes[0] = 0
@@ -159,7 +159,7 @@ class Tally:
 
     def __init__(self, room: int) -> None:
         self.rows: Int32 = np.zeros(room, np.int32)
-        self.rows_at = memoryview(self.rows)
+        self.rows_at = self.rows.data
         self.totals: dict[Domains, Totals] = {}
 
     def add(self, row: int, count: int) -> None:
@@ -218,7 +218,7 @@ class Totals:
 
     def _hold(self, counts: Int64) -> None:
         self.counts = counts
-        self.counts_at = memoryview(counts)
+        self.counts_at = counts.data
 
 
 class DomainStore:

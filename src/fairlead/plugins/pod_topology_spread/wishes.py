@@ -44,8 +44,9 @@ class Wish:
         self.tally = tally
         self.values: Float64 | None = None
         if counts is not None:
-            self.values = counts * weight + self.base
-            self.values[0] = 0.0
+            values = counts.astype(np.float64) * weight + self.base
+            values[0] = 0.0
+            self.values = values
 
     def value(self, node: NodeInfo) -> float:
         name = node.labels.get(self.key)
@@ -61,8 +62,8 @@ class Wish:
             return self.values[ids]
         here = ids != 0
         if self.tally is None:
-            return here * self.base
-        values = self.tally.rows[rows] * self.weight + self.base
+            return here.astype(np.float64) * self.base
+        values = self.tally.rows[rows].astype(np.float64) * self.weight + self.base
         return values if here.all() else np.where(here, values, 0.0)
 
 
@@ -170,10 +171,18 @@ class Wishes:
         if highest == 0:
             normal = np.full_like(scores, MAX_NODE_SCORE)
         else:
-            normal = MAX_NODE_SCORE * (highest + lowest - scores) // highest
+            normal = scaled(scores, lowest, highest)
         if self.ignored is not None:
             normal[self.ignored] = 0
         return normal
+
+
+def scaled(scores: Int64, lowest: int, highest: int) -> Int64:
+    """Divided only once for each score that there can be, as they are small and nodes many."""
+    if highest < len(scores):
+        each = np.arange(highest + 1)
+        return (MAX_NODE_SCORE * (highest + lowest - each) // highest)[scores]
+    return MAX_NODE_SCORE * (highest + lowest - scores) // highest
 
 
 def keyless(table: NodeTable, tally: Tally, topology: Topology) -> int:
@@ -184,6 +193,6 @@ def keyless(table: NodeTable, tally: Tally, topology: Topology) -> int:
     inclusion = topology.inclusion
     return sum(
         int(tally.rows[row])
-        for row in np.flatnonzero(rows)
+        for row in np.flatnonzero(rows).tolist()
         if inclusion is None or inclusion.includes(table.info(row))
     )
