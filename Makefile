@@ -63,6 +63,10 @@ ratchet: .venv/dev ## Sizes, import time, words that must not appear, and docume
 conformance: .venv/dev ## Every recorded answer of kube-scheduler, not only the sample of `make test`
 	@$(BIN)/python -m pytest -m slow tests/conformance $(ARGS)
 
+.PHONY: histories
+histories: .venv/dev ## Kept answers against fresh ones over 2,000 random histories of a cluster, minutes
+	@$(BIN)/python -m pytest -m slow tests/properties $(ARGS)
+
 .PHONY: e2e
 e2e: .venv/dev control-plane ## With real parts: kube-apiserver, kubectl, an installed wheel
 	@$(BIN)/python -m pytest -m e2e $(ARGS)

@@ -37,6 +37,24 @@ NOT_IN_A = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
     "nodeSelectorTerms": [{"matchExpressions": [
         {"key": "zone", "operator": "NotIn", "values": ["a"]}]}]}}}  # fmt: skip
 
+APP: dict[str, Any] = {"labels": {"app": "a"}}
+SELECTOR = {"labelSelector": {"matchLabels": APP["labels"]}}
+
+
+def spread(key: str, when: str) -> dict[str, Any]:
+    constraint = {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": when, **SELECTOR}
+    return {"spec": {"topologySpreadConstraints": [constraint]}}
+
+
+def with_pods(kind: str, key: str) -> dict[str, Any]:
+    term = {"topologyKey": key, **SELECTOR}
+    preferred = [{"weight": 3, "podAffinityTerm": {**term, "topologyKey": "disk"}}]
+    return {"affinity": {kind: {
+        "requiredDuringSchedulingIgnoredDuringExecution": [term],
+        "preferredDuringSchedulingIgnoredDuringExecution": preferred,
+    }}}  # fmt: skip
+
+
 TEMPLATES: tuple[dict[str, Any], ...] = (
     {},
     {"cpu": "1", "memory": "1Gi"},
@@ -47,6 +65,10 @@ TEMPLATES: tuple[dict[str, Any], ...] = (
     {"cpu": "500m", "affinity": ZONES},
     {"memory": "100Mi", "affinity": NOT_IN_A, "selector": {"disk": "ssd"}},
     {"cpu": "1", "affinity": names_affinity("n0", "n1", "n2")},
+    {**APP, **spread("zone", "DoNotSchedule")},
+    {**APP, **spread("zone", "ScheduleAnyway"), "cpu": "1"},
+    {**APP, **with_pods("podAffinity", "zone")},
+    {**APP, **with_pods("podAntiAffinity", "kubernetes.io/hostname")},
 )
 
 SIZES = {"app:1": 300 * 2**20, "db:1": 900 * 2**20}
@@ -203,7 +225,7 @@ def test_what_is_kept_is_the_truth_after_any_history(steps: list[list[tuple[Any,
 def test_what_is_kept_is_the_truth_after_many_long_histories(
     steps: list[list[tuple[Any, ...]]],
 ) -> None:
-    """Minutes: `make conformance` runs it."""
+    """Minutes: `make histories` runs it."""
     live(steps)
 
 
