@@ -21,14 +21,15 @@ def reconcile(registry: Registry, _: Owners, key: Key) -> None:
     if entry is None:
         return
     budget = entry.object
-    selector: Object | None = budget["spec"].get("selector")
+    spec: Object = nested(budget, "spec", default={})
+    selector: Object | None = spec.get("selector")
     pods = [
         each.object
         for each in registry.store.entries(PODS, key[0])
         if nested(each.object, "status", "phase") not in ENDED
         and matches_label_selector(selector, each.object["metadata"].get("labels") or {})
     ]
-    expected, desired = _counts(registry, budget["spec"], pods)
+    expected, desired = _counts(registry, spec, pods)
     held: Object = nested(budget, "status", "disruptedPods", default={})
     going = {
         each["metadata"]["name"]
