@@ -239,8 +239,7 @@ def test_a_label_whose_values_never_repeat_does_not_grow_for_ever() -> None:
     for i in range(5 * FIRST_ROOM):
         made.set_node(node("n", labels={"beat": str(i)}))
         assert all(
-            len(column.values) <= 2 * FIRST_ROOM
-            for column in made.nodes.labels._by_key.values()
+            len(column.values) <= 2 * FIRST_ROOM for column in made.nodes.labels._by_key.values()
         )
     values, ids = Handle(made.nodes).nodes().label("beat")
     assert ids[0] == values[str(5 * FIRST_ROOM - 1)]
