@@ -112,6 +112,7 @@ class Process:
             random.Random(seed).randrange,
             self.bell,
         )
+        self.bell.waiting = self.core.waiting  # which plugins see through their handle
         self._stopping = asyncio.Event()
         self._supply_metrics()
 
@@ -143,7 +144,7 @@ class Process:
                 client,
                 ClientIo(client),
                 self.clock,
-                self.bell.waiting,
+                self.core.waiting,
             )
             stack.push_async_callback(binding.close)
             watches = Watches(client, self.core.intake, self.metrics)
@@ -237,7 +238,7 @@ class Process:
         next_flush = now()
         while True:
             queue.flush_backoff()
-            self.bell.waiting.expire(now())
+            self.core.waiting.expire(now())
             if now() >= next_flush:
                 queue.flush_unschedulable()
                 for recorder in recorders.values():

@@ -61,6 +61,7 @@ class Core:
     ) -> None:
         self.cluster = cluster
         handle = Handle(cluster.nodes, cluster.objects)
+        self.waiting = handle.waiting
         self.profiles = build_profiles(configuration, classes, handle)
         self.queue = SchedulingQueue(
             clock,

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from fairlead.framework.handle import Handle
 from fairlead.framework.status import SKIP, Status, error, unschedulable, wait
 from fairlead.lab.cluster import Cluster
 from fairlead.model.podinfo import PodInfo
@@ -42,7 +43,7 @@ def held(name: str, seconds: str = "600", cpu: str = "3", **metadata: Any) -> di
 async def test_a_held_pod_counts_and_is_bound_when_it_is_allowed(cluster: Cluster) -> None:
     async with at_work(cluster, HELD, (Patience,)) as stage:
         cluster.create(held("first"))
-        waiting = stage.process.bell.waiting
+        waiting = stage.process.core.waiting
         await stage.until(lambda: waiting.get(stage.uid("first")))
         cluster.create(pod("second", "3"))
         assert await stage.refused("second") == "0/1 nodes are available: 1 Insufficient cpu."
@@ -54,13 +55,38 @@ async def test_a_held_pod_counts_and_is_bound_when_it_is_allowed(cluster: Cluste
 async def test_a_rejected_pod_gives_its_place_to_others_and_waits(cluster: Cluster) -> None:
     async with at_work(cluster, HELD, (Patience,)) as stage:
         cluster.create(held("first"))
-        waiting = stage.process.bell.waiting
+        waiting = stage.process.core.waiting
         await stage.until(lambda: waiting.get(stage.uid("first")))
         cluster.create(pod("second", "3"))
         await stage.refused("second")
         assert waiting.reject(stage.uid("first"), "Patience", "not today")
         assert await stage.refused("first") == "0/1 nodes are available: 1 not today."
         assert await stage.placed("second") == ["a"]
+
+
+class Pairs:
+    """Permit: nobody goes alone; the second pod of a pair takes the first along."""
+
+    name = "Pairs"
+
+    def __init__(self, args: object, handle: Handle) -> None:
+        self.handle = handle
+
+    def permit(self, pod: PodInfo, node_name: str, state: Any) -> Status | None:
+        held = [each for each in self.handle.waiting if each.pod.uid != pod.uid]
+        for each in held:
+            self.handle.waiting.allow(each.pod.uid, "Pairs")
+        return None if held else wait(600)
+
+
+async def test_a_plugin_allows_the_pods_that_it_holds(cluster: Cluster) -> None:
+    async with at_work(cluster, with_plugins(permit="Pairs"), (Pairs,)) as stage:
+        cluster.create(pod("first"))
+        await stage.until(lambda: stage.process.core.waiting.get(stage.uid("first")))
+        assert stage.node_of("first") == ""
+        cluster.create(pod("second"))
+        assert await stage.placed("first", "second") == ["a", "a"]
+        assert list(stage.process.core.waiting) == []
 
 
 class Patient(Patience):
@@ -73,7 +99,7 @@ class Patient(Patience):
 async def test_a_rejected_pod_is_not_woken_by_its_own_leaving(cluster: Cluster) -> None:
     async with at_work(cluster, HELD, (Patient,)) as stage:
         cluster.create(held("alone"))
-        waiting = stage.process.bell.waiting
+        waiting = stage.process.core.waiting
         await stage.until(lambda: waiting.get(stage.uid("alone")))
         waiting.reject(stage.uid("alone"), "Patience", "no")
         await stage.refused("alone")
@@ -105,7 +131,7 @@ async def test_a_held_pod_that_is_deleted_frees_its_place(cluster: Cluster) -> N
         await stage.until(lambda: core.cluster.assumed == 0)
         cluster.create(pod("next", "4"))
         assert await stage.placed("next") == ["a"]
-        assert list(stage.process.bell.waiting) == []
+        assert list(stage.process.core.waiting) == []
         assert stage.node_of("leaving") == ""
 
 
@@ -120,7 +146,7 @@ async def test_the_node_of_a_held_pod_goes_and_comes_back(cluster: Cluster) -> N
         await stage.until(lambda: core.cluster.nodes.rows)
         cluster.create(pod("second", "3"))
         await stage.refused("second")
-        stage.process.bell.waiting.reject(stage.uid("first"), "Patience", "no")
+        stage.process.core.waiting.reject(stage.uid("first"), "Patience", "no")
         assert await stage.placed("second") == ["a"]
 
 
@@ -234,6 +260,8 @@ async def test_a_no_on_the_way_takes_everything_back(
         assert condition is not None
         assert condition["reason"] == reason
         assert diary.seen.count("unreserve web") == diary.seen.count("reserve web")
+        cluster.delete("pods", "web")
+        await stage.until(lambda: not stage.process.core.intake.pending)
         diary.told.clear()
         cluster.create(pod("other", "4"))
         await stage.placed("other")  # the whole node was free again

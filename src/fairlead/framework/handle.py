@@ -12,17 +12,23 @@ from fairlead.cluster.nodes import NodeInfo, NodeTable
 from fairlead.cluster.objects import Objects
 from fairlead.cluster.terms import PlacedTerms
 from fairlead.framework.nodeset import NodeSet, Reasons, Rows
+from fairlead.framework.waiting import WaitingPods
 
 
 class Handle:
-    """Given to each plugin when it is made. Everything it shows is live and read-only."""
+    """Given to each plugin when it is made. Everything it shows is live and read-only.
 
-    __slots__ = ("_nodes", "_reasons", "objects")
+    But for `waiting`: a plugin allows and rejects the pods that Permit plugins hold.
+    """
+
+    __slots__ = ("_nodes", "_reasons", "objects", "waiting")
 
     def __init__(self, nodes: NodeTable, objects: Objects | None = None) -> None:
         self._nodes = nodes
         self.objects = Objects(nodes.changes) if objects is None else objects
         """Services, controllers, namespaces."""
+        self.waiting = WaitingPods()
+        """The pods that Permit plugins hold."""
         self._reasons = Reasons()
 
     def node(self, name: str) -> NodeInfo | None:
