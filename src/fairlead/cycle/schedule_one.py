@@ -148,6 +148,7 @@ class SchedulingCycle:
         if rows.size <= 1:
             return int(rows[0]) if rows.size else None
         if shape.failure is not None:
+            self.shapes.drop(shape)  # it may be well again when the next pod comes
             raise shape.failure
         summed = totals[rows]
         for one in shape.scaled:

@@ -164,6 +164,25 @@ def test_a_crash_on_the_way_to_now_is_told_and_leaves_nothing_half_repaired() ->
     assert world.core.cycle.engine.counts.mismatches == 0
 
 
+def test_a_score_that_failed_is_asked_again_when_it_is_well() -> None:
+    """Even if it is well again by nothing that the framework could hear of."""
+    well = [True]
+
+    def score(info: NodeInfo) -> int:
+        if not well[0]:
+            raise RuntimeError("no data")
+        return 1
+
+    world = World(node("n"), node("m"), plugins=[plugin(Aspect.OBJECT, score=score)])
+    assert where(world.decide(pod("a"))) == "n"
+    well[0] = False
+    world.set_node(node("m", annotations=CLOSED))
+    for name in "bc":
+        assert "RuntimeError: no data" in where(world.decide(pod(name)))
+    well[0] = True
+    assert where(world.decide(pod("d"))) == "n"
+
+
 def test_a_float_that_comes_with_a_repair_is_named() -> None:
     mine = plugin(Aspect.OBJECT, score=lambda n: 0.5 if n.annotations else 1)
     world = World(node("n"), node("m"), plugins=[mine])

@@ -63,7 +63,7 @@ def test_an_assumed_pod_is_confirmed_by_the_watch() -> None:
     assert (world.cluster.is_assumed("pod-a"), requested(world)) == (False, 1000)
 
 
-def test_an_assumed_pod_that_is_being_deleted_is_told_once() -> None:
+def test_an_assumed_pods_end_is_told_when_it_begins_and_when_it_is_over() -> None:
     world, gone = World(node("n")), list[str]()
     world.core.intake._assumed_gone = lambda pod: gone.append(pod.uid)
     world.set_pod(pod("a"))
