@@ -9,6 +9,7 @@ SHELL := /bin/bash
 
 ARGS ?=
 JOBS ?= auto
+SEEDS ?= 20
 BIN := .venv/bin
 
 # How packages come: from wheels only, each checked against its hash in the lock; from
@@ -60,8 +61,9 @@ ratchet: .venv/dev ## Sizes, import time, words that must not appear, and docume
 	@$(BIN)/python -m pytest tests/architecture tests/docs $(ARGS)
 
 .PHONY: conformance
-conformance: .venv/dev ## Every recorded answer of kube-scheduler, not only the sample of `make test`
-	@$(BIN)/python -m pytest -m slow tests/conformance $(ARGS)
+conformance: .venv/dev ## Recorded answers of kube-scheduler, then SEEDS=20 new ones (needs Go)
+	@$(BIN)/python -m pytest -n $(JOBS) -m slow tests/conformance
+	@$(BIN)/python -m tests.conformance.fresh --seeds $(SEEDS) $(ARGS)
 
 .PHONY: histories
 histories: .venv/dev ## Kept answers against fresh ones over 2,000 random histories of a cluster, minutes

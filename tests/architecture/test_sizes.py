@@ -24,6 +24,19 @@ LARGER: dict[str, int] = {
     "parameters of tests/builders.py::node": 11,
     "parameters of tests/builders.py::pod": 16,
     "lines of tests/builders.py::pod": 51,
+    # a case is one sequence of draws, and their order is the case
+    "lines of tests/oracle/cases/devices.py::dra": 78,
+    "lines of tests/oracle/cases/neighbours.py::selecting_owners": 55,
+    "lines of tests/oracle/cases/neighbours.py::spread": 78,
+    "lines of tests/oracle/cases/neighbours.py::interpod": 54,
+    "lines of tests/oracle/cases/preemption.py::preemption": 66,
+    "lines of tests/oracle/cases/resources.py::strategies": 73,
+    "lines of tests/oracle/cases/together.py::fleet": 69,
+    "lines of tests/oracle/cases/together.py::application": 86,
+    # one, with a default, for each part of an object that a case may want to be otherwise
+    "parameters of tests/oracle/cases/objects.py::pod": 9,
+    "parameters of tests/oracle/cases/storage.py::Storage.volume": 9,
+    "parameters of tests/oracle/cases/storage.py::Storage.claim": 9,
 }
 
 

@@ -19,6 +19,7 @@ FOLDERS_OF_TESTS = {
     "e2e",
     "fixtures",
     "lab",
+    "oracle",
     "properties",
     "unit",
 }

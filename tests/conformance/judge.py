@@ -2,8 +2,9 @@
 
 A vector is a line with a `case` (a cluster, a pod, perhaps a configuration) and the `answer` of
 kube-scheduler: what each filter said of each node, every score, the nodes it would choose among,
-and the text of the pod's condition. What kube-scheduler leaves to chance is not compared: which of
-the winners it takes, and the order of the reasons within one status.
+what preemption would do, and the text of the pod's condition; or all this of one pod after another.
+What kube-scheduler leaves to chance is not compared: which of the winners it takes, which of
+equally good nodes preemption clears, and the order of the reasons within one status.
 
 A scheduler that has some of the plugins can be judged by what these give: see `narrowed`.
 """
@@ -15,9 +16,11 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from fairlead.config.release import RELEASE_1_36
 
 Answer = Mapping[str, Any]
 
@@ -30,8 +33,9 @@ PREEMPTION = re.compile(
     r"|preemption is not|not eligible)"
 )
 FAILED = re.compile(r'plugin "(\w+)" failed with')
+DEFAULTS = {plugin.name for plugin in RELEASE_1_36.default_plugins}
 NAMES = ("preFilterNodes", "preFilterPlugins", "winners")
-VALUES = ("plugins", "totals", "reason", "message")
+VALUES = ("plugins", "evaluated", "totals", "reason")
 
 
 class Vector(NamedTuple):
@@ -53,7 +57,7 @@ def within(vectors: Iterable[Vector], plugins: set[str]) -> list[Vector]:
     return [
         Vector(vector.case, narrowed(vector.answer, plugins))
         for vector in vectors
-        if set(_refusing(vector.answer)) <= plugins
+        if set(_refusing(vector)) <= plugins
     ]
 
 
@@ -63,10 +67,10 @@ def spread(vectors: list[Vector], count: int) -> list[Vector]:
     return vectors[::step][:count]
 
 
-def ask(vectors: Iterable[Vector]) -> dict[str, Answer]:
+def ask(vectors: Iterable[Vector], *options: str) -> dict[str, Answer]:
     """The scheduler's answers by the id of the case; it is asked in a process of its own."""
     lines = "".join(json.dumps(vector.case) + "\n" for vector in vectors)
-    command = [sys.executable, str(ANSWERER)]
+    command = [sys.executable, str(ANSWERER), *options]
     done = subprocess.run(command, input=lines, text=True, capture_output=True)
     assert done.returncode == 0, f"{ANSWERER.name} ended with {done.returncode}:\n{done.stderr}"
     return {answer["id"]: answer for answer in map(json.loads, done.stdout.splitlines())}
@@ -77,7 +81,10 @@ def judge(vectors: list[Vector], answers: Mapping[str, Answer], plugins: set[str
     lines: list[str] = []
     for case, want in vectors:
         got = answers.get(case["id"])
-        found = ["no answer"] if got is None else list(differences(want, narrowed(got, plugins)))
+        if got is None:
+            found = ["no answer"]
+        else:
+            found = list(differences(want, narrowed(got, plugins), tries_all(case)))
         if found:
             more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
             lines.append(f"{case['id']}: {found[0]}{more}")
@@ -107,6 +114,8 @@ def narrowed(answer: Answer, plugins: set[str]) -> Answer:
         less.pop("postFilterOutcomes", None)
         if "message" in less:
             less["message"] = PREEMPTION.split(less["message"])[0]
+    if not plugins.issuperset(DEFAULTS):
+        less.pop("sequence", None)  # scores of others decide where each pod is put
     return less
 
 
@@ -127,7 +136,12 @@ def _scores_of(scores: Mapping[str, Mapping[str, int]], plugins: set[str]) -> di
     }
 
 
-def differences(want: Answer, got: Answer) -> Iterator[str]:
+def tries_all(case: Answer) -> bool:
+    """Whether preemption tries every node, so that no candidate may be missing."""
+    return "minCandidateNodes" not in json.dumps(case.get("config"))
+
+
+def differences(want: Answer, got: Answer, all_tried: bool = True) -> Iterator[str]:
     """What the second answer says differently, a line each; nothing if they agree."""
     if "error" in want or "error" in got:
         yield from _differ("error", want.get("error"), got.get("error"))
@@ -141,6 +155,39 @@ def differences(want: Answer, got: Answer) -> Iterator[str]:
     yield from _differ_by_node("scores", want.get("scores") or {}, got.get("scores") or {})
     for name in VALUES:
         yield from _differ(name, want.get(name) or None, got.get(name) or None)
+    if len(want.get("postFilterOutcomes") or ()) <= 1:
+        yield from _differ("message", want.get("message") or None, got.get("message") or None)
+    if "postFilter" in want:
+        yield from _preemption(want, got.get("postFilter") or {}, all_tried)
+    yield from _sequence(want.get("sequence") or [], got.get("sequence") or [])
+
+
+def _preemption(want: Answer, got: Answer, all_tried: bool) -> Iterator[str]:
+    """The outcome is one of those that were seen; what happens on a node is always the same."""
+    said = want["postFilter"]
+    outcomes = [_outcome(each) for each in want.get("postFilterOutcomes") or (said,)]
+    if _outcome(got) not in outcomes:
+        yield f"preemption: want one of {outcomes!r}, got {_outcome(got)!r}"
+    if len(outcomes) == 1:
+        yield from _differ("postFilter code", said.get("code"), got.get("code"))
+    theirs, ours = said.get("candidates") or {}, got.get("candidates") or {}
+    for node in sorted(theirs.keys() | ours.keys() if all_tried else theirs.keys() & ours.keys()):
+        if theirs.get(node) != ours.get(node):  # on which node it is tried counts, too
+            yield f"candidate {node}: want {theirs.get(node)!r}, got {ours.get(node)!r}"
+
+
+def _outcome(of: Answer) -> tuple[str, list[str]]:
+    return of.get("nominated", ""), sorted(of.get("victims") or ())
+
+
+def _sequence(want: Sequence[Answer], got: Sequence[Answer]) -> Iterator[str]:
+    """Step by step up to the first that differs: those after it build on it."""
+    yield from _differ("steps", len(want), len(got))
+    for number, (theirs, ours) in enumerate(zip(want, got, strict=False)):
+        found = list(_differ(f"step {number}", dict(theirs), dict(ours)))
+        if found:
+            yield from found
+            return
 
 
 def _differ(what: str, want: object, got: object) -> Iterator[str]:
@@ -171,8 +218,11 @@ def _status(of: Mapping[str, Any], name: str) -> object:
     return code, plugin, sorted(status.get("reasons") or ())
 
 
-def _refusing(answer: Answer) -> Iterator[str]:
+def _refusing(vector: Vector) -> Iterator[str]:
     """The plugins that decide which nodes are left, or that there is no decision."""
+    answer = vector.answer
+    if any("nominatedNodeName" in obj.get("status", {}) for obj in vector.case.get("objects", ())):
+        yield "DefaultPreemption"  # room is kept for other pods
     statuses = [answer.get("preEnqueue"), answer.get("preFilter")]
     statuses += (answer.get("filter") or {}).values()
     yield from (status["plugin"] for status in statuses if status and status.get("plugin"))

@@ -52,15 +52,14 @@ class BuildError(Exception):
 
 def build(names: list[str], say: Callable[[str], None]) -> None:
     """Make every named program be there."""
-    (cache() / "bin").mkdir(exist_ok=True)
     for name in names:
         if place(name).exists() and (name != "kwok" or stages().exists()):
             say(f"{name} {VERSIONS[name]}: there")
             continue
-        with _alone(say):
+        with alone(say):
             if place(name).exists() and (name != "kwok" or stages().exists()):
                 continue
-            _need_go(name)
+            need_go(name, "make control-plane")
             say(f"{name} {VERSIONS[name]}: building")
             began = time.monotonic()
             RECIPES[name](name)
@@ -68,7 +67,9 @@ def build(names: list[str], say: Callable[[str], None]) -> None:
 
 
 @contextmanager
-def _alone(say: Callable[[str], None]) -> Iterator[None]:
+def alone(say: Callable[[str], None]) -> Iterator[None]:
+    """One build at a time on this machine."""
+    (cache() / "bin").mkdir(exist_ok=True)
     with (cache() / "bin" / ".lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -78,16 +79,21 @@ def _alone(say: Callable[[str], None]) -> Iterator[None]:
         yield
 
 
-def _need_go(name: str) -> None:
+def need_go(name: str, again: str) -> None:
+    """Go, or a BuildError that says what to do before `again` is run once more."""
     if shutil.which("go") is None:
         raise BuildError(
             f"{name} is built from its Go module, and there is no `go` on PATH: "
-            "install Go 1.26 or later, then run `make control-plane` again"
+            f"install Go 1.26 or later, then run `{again}` again"
         )
 
 
-def _go(folder: Path, *arguments: str) -> str:
-    environment = os.environ | {"GOFLAGS": "-mod=mod", "GOWORK": "off", "CGO_ENABLED": "0"}
+def go(folder: Path, *arguments: str, mod: str = "mod") -> str:
+    """What `go` prints; BuildError with the end of what it complained about.
+
+    `mod` is whether it may write `go.mod` and `go.sum`: `readonly` where these are ours.
+    """
+    environment = os.environ | {"GOFLAGS": f"-mod={mod}", "GOWORK": "off", "CGO_ENABLED": "0"}
     done = subprocess.run(
         ["go", *arguments], cwd=folder, env=environment, text=True, capture_output=True
     )
@@ -96,11 +102,11 @@ def _go(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def _compile(module: Path, name: str, package: str, *flags: str) -> None:
-    target = place(name)
+def compile_to(target: Path, module: Path, package: str, *flags: str, mod: str = "mod") -> None:
+    """Build aside, then rename: whatever happens, `target` is whole or not there."""
     aside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        _go(module, "build", *flags, "-o", str(aside), package)
+        go(module, "build", *flags, "-o", str(aside), package, mod=mod)
         aside.rename(target)
     finally:
         aside.unlink(missing_ok=True)
@@ -121,13 +127,13 @@ def _kubernetes(name: str) -> None:
     version = "k8s.io/component-base/version.git"
     minor = KUBERNETES.split(".")[1]
     stamp = f"-X {version}Version={KUBERNETES} -X {version}Major=1 -X {version}Minor={minor}"
-    _compile(module, name, f"k8s.io/kubernetes/cmd/{name}", "-ldflags", stamp)
+    compile_to(place(name), module, f"k8s.io/kubernetes/cmd/{name}", "-ldflags", stamp)
 
 
 def _write_kubernetes(folder: Path) -> None:
     """k8s.io/kubernetes names its staging modules v0.0.0: they must be given their releases."""
     staging = "v0" + KUBERNETES.removeprefix("v1")
-    answer = _go(folder, "mod", "download", "-json", f"k8s.io/kubernetes@{KUBERNETES}")
+    answer = go(folder, "mod", "download", "-json", f"k8s.io/kubernetes@{KUBERNETES}")
     found = re.search(r'"Dir": "(.+?)"', answer)
     if found is None:
         raise BuildError(f"go mod download did not say where k8s.io/kubernetes is:\n{answer}")
@@ -148,26 +154,27 @@ def _write_kubernetes(folder: Path) -> None:
 
 def _require(requirement: str) -> Callable[[Path], None]:
     def write(folder: Path) -> None:
-        _go(folder, "mod", "init", "fairlead.invalid/control-plane")
-        _go(folder, "get", requirement)
+        go(folder, "mod", "init", "fairlead.invalid/control-plane")
+        go(folder, "get", requirement)
 
     return write
 
 
 def _etcd(name: str) -> None:
     package = "go.etcd.io/etcd/server/v3"
-    _compile(_module(name, _require(f"{package}@{VERSIONS[name]}")), name, package)
+    module = _module(name, _require(f"{package}@{VERSIONS[name]}"))
+    compile_to(place(name), module, package)
 
 
 def _kwok(name: str) -> None:
     package = "sigs.k8s.io/kwok/cmd/kwok"
     module = _module(name, _require(f"{package}@{VERSIONS[name]}"))
-    folder = Path(_go(module, "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kwok").strip())
+    folder = Path(go(module, "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kwok").strip())
     texts = [(folder / "kustomize/stage" / f"{stage}.yaml").read_text() for stage in STAGES]
     aside = stages().with_name(f".{stages().name}.{os.getpid()}")
     aside.write_text("\n---\n".join([*texts, POD_DELETE]))
     aside.rename(stages())
-    _compile(module, name, package)
+    compile_to(place(name), module, package)
 
 
 RECIPES: dict[str, Callable[[str], None]] = {

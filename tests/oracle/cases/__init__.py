@@ -1,0 +1,1 @@
+"""Random but meaningful scheduling cases, a module for each subject."""
