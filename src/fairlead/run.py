@@ -39,7 +39,7 @@ log = get_logger(__name__)
 
 SLICE = 0.002
 BIND_CONNECTIONS, PATCH_CONNECTIONS, EVENT_CONNECTIONS = 14, 2, 2
-FLUSH_UNSCHEDULABLE = 30.0
+FLUSH_UNSCHEDULABLE, RESEND = 30.0, 1.0
 TICK = 0.25
 NEEDED = (Need("watch", "nodes"), Need("watch", "pods"), Need("create", "pods/binding"))
 WANTED = (Need("patch", "pods/status"), Need("create", "events", "events.k8s.io"))
@@ -84,6 +84,11 @@ class Bell:
 
     def assumed_gone(self, pod: PodInfo) -> None:
         self.waiting.reject(pod.uid, "", "removed")
+
+    def bug(self, pod: PodInfo, problem: Exception) -> None:
+        """With its traceback, whatever the verbosity: somebody has to mend it."""
+        told = {"message": f"deciding pod {pod.key} failed unexpectedly", "exception": problem}
+        asyncio.get_running_loop().call_exception_handler(told)
 
 
 class Process:
@@ -149,6 +154,8 @@ class Process:
             stack.push_async_callback(binding.close)
             watches = Watches(client, self.core.intake, self.metrics)
             await self._work(binding, watches, recorders)
+            for recorder in recorders.values():
+                recorder.resend()
             for posts in (patches, events):
                 await posts.drain(1.0)
 
@@ -235,10 +242,14 @@ class Process:
     async def _tend(self, recorders: Mapping[str, EventRecorder]) -> None:
         """What is due from time to time: back-offs, permits, long waits, series of events."""
         queue, now = self.core.queue, self.clock.now
-        next_flush = now()
+        next_flush = next_resend = now()
         while True:
             queue.flush_backoff()
             self.core.waiting.expire(now())
+            if now() >= next_resend:
+                for recorder in recorders.values():
+                    recorder.resend()
+                next_resend = now() + RESEND
             if now() >= next_flush:
                 queue.flush_unschedulable()
                 for recorder in recorders.values():

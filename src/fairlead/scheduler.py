@@ -46,6 +46,8 @@ class Told(Protocol):
 
     def assumed_gone(self, pod: PodInfo) -> None: ...
 
+    def bug(self, pod: PodInfo, problem: Exception) -> None: ...
+
 
 class Core:
     """One configuration, live: cluster, profiles, queue, cycle, intake."""
@@ -60,6 +62,7 @@ class Core:
         told: Told,
     ) -> None:
         self.cluster = cluster
+        self.told = told
         handle = Handle(cluster.nodes, cluster.objects)
         self.waiting = handle.waiting
         self.profiles = build_profiles(configuration, classes, handle)
@@ -141,12 +144,23 @@ class Scheduler:
             core.queue.done(pod.uid)
             return
         began = self._now()
-        decision = core.cycle.schedule_one(profile, entry)
+        try:
+            decision = core.cycle.schedule_one(profile, entry)
+        except Exception as problem:  # noqa: BLE001 - a bug of ours; one pod must not stop the others
+            decision = self._broken(pod, problem)
         self._algorithm(self._now() - began)
         if isinstance(decision, Placed):
             self.carrier.placed(profile, entry, decision, began)
         else:
             self.carrier.failed(profile, entry, decision, began)
+
+    def _broken(self, pod: PodInfo, problem: Exception) -> Unplaced:
+        """A decision broke off: nothing that it may have left half done is kept."""
+        self.core.told.bug(pod, problem)
+        self.core.cluster.forget(pod.uid)
+        self.core.cycle.shapes.clear()
+        what = f"internal error: {type(problem).__name__}: {problem}"
+        return Unplaced(pod, what, unschedulable=False)
 
 
 def registrations(

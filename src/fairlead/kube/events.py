@@ -11,7 +11,7 @@ Reads: nothing. Writes: events.
 
 import re
 import uuid
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
@@ -30,7 +30,8 @@ REFRESH = 30 * 60.0
 NOTE_LIMIT = 1024
 NOTE_END = " ..."
 SERIES_KEPT = 10_000
-TRIES = 3
+TRIES = 30
+"""How often an event is sent whose connection broke: the last time about half a minute later."""
 CAPACITY = 10_000
 """How many events may wait: the `capacity` for the `Posts` of a recorder, about 7 MB."""
 
@@ -96,7 +97,8 @@ class _Recorded(Struct):
 class EventRecorder:
     """Posts events of one scheduler name; each profile has a recorder, all share the `Posts`.
 
-    `flush` belongs on a coarse timer: it writes the counts of series that have ended.
+    `resend` and `flush` belong on timers, of about a second and of about half a minute: what a
+    broken connection lost is sent again, and the counts of series that have ended are written.
     """
 
     def __init__(
@@ -114,6 +116,7 @@ class EventRecorder:
         self._on_rejected = on_rejected
         self._encode = msgspec.json.Encoder().encode
         self._series: OrderedDict[tuple[Regarding, str, str, str], _Recorded] = OrderedDict()
+        self._again: deque[tuple[_Event, int]] = deque()
         self._second = -1
         self._second_text = ""
         self.posted = 0
@@ -162,6 +165,12 @@ class EventRecorder:
             if now - oldest.last <= FINISH and len(self._series) <= SERIES_KEPT:
                 return
             self._finish(key, now)
+
+    def resend(self) -> None:
+        """Sends again what did not arrive, not at once: a server that restarts needs a while."""
+        again, self._again = self._again, deque()
+        for event, tries in again:
+            self._create(event, tries)
 
     @property
     def dropped(self) -> int:
@@ -217,8 +226,8 @@ class EventRecorder:
                 self._refused(status, body)
 
         def failed(error: Unreachable) -> None:
-            if tries > 1 and not isinstance(error, Dropped):
-                self._create(event, tries - 1)
+            if tries > 1 and not isinstance(error, Dropped) and len(self._again) < CAPACITY:
+                self._again.append((event, tries - 1))
             else:
                 self.lost += 1
 

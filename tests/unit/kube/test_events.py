@@ -161,6 +161,8 @@ def test_what_the_server_refuses_is_counted_and_not_repeated(stage: Stage) -> No
 def test_an_event_that_arrived_after_all_is_posted(stage: Stage) -> None:
     stage.recorder.scheduled(POD, "n1")
     stage.posts.fail(Unreachable("reset", written=True))
+    assert not stage.posts.sent
+    stage.recorder.resend()
     stage.posts.answer(409)
     assert stage.recorder.posted == 1
 
@@ -169,7 +171,19 @@ def test_tries_end(stage: Stage) -> None:
     stage.recorder.scheduled(POD, "n1")
     for _ in range(events.TRIES):
         stage.posts.fail(Unreachable("reset", written=True))
+        stage.recorder.resend()
     assert not stage.posts.sent
+    assert stage.recorder.lost == 1
+
+
+def test_only_so_many_wait_to_be_sent_again(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "CAPACITY", 2)
+    for number in range(3):
+        stage.recorder.scheduled(POD._replace(name=f"p{number}"), "n1")
+    for _ in range(3):
+        stage.posts.fail(Unreachable("reset", written=True))
+    stage.recorder.resend()
+    assert len(stage.posts.sent) == 2
     assert stage.recorder.lost == 1
 
 
