@@ -1,9 +1,11 @@
 """⑫ ⑬ The stages that may await: PreBind, Bind, PostBind, in the configured order."""
 
+from typing import Any
+
 from fairlead.framework.profile import Profile
 from fairlead.framework.stages import Io
 from fairlead.framework.state import CycleState
-from fairlead.framework.status import SKIP, Code, Status, crash, failed
+from fairlead.framework.status import SKIP, Code, Status, crash, failed, said
 from fairlead.model.podinfo import PodInfo
 from fairlead.observe.logs import get_logger, ref
 
@@ -18,7 +20,8 @@ async def pre_bind(
     """Every PreBind plugin in turn; the first refusal or PluginError ends it."""
     for instance in profile.pre_bind:
         try:
-            status: Status | None = await instance.plugin.pre_bind(pod, node_name, state, io)
+            outcome: Any = await instance.plugin.pre_bind(pod, node_name, state, io)
+            status = None if outcome is None else said(instance.name, "PreBind", outcome)
         except Exception as problem:
             raise crash(instance.name, "PreBind", problem) from problem
         if status is not None and status.code != Code.SUCCESS:
@@ -32,7 +35,8 @@ async def bind(profile: Profile, pod: PodInfo, node_name: str, state: CycleState
         if getattr(instance.plugin, "posts_binding", False):
             return SKIP
         try:
-            status: Status | None = await instance.plugin.bind(pod, node_name, state, io)
+            outcome: Any = await instance.plugin.bind(pod, node_name, state, io)
+            status = None if outcome is None else said(instance.name, "Bind", outcome)
         except Exception as problem:
             raise crash(instance.name, "Bind", problem) from problem
         if status is None or status.code == Code.SUCCESS:
