@@ -21,6 +21,7 @@ from fairlead.clock import SystemClock
 from fairlead.cluster.state import Cluster
 from fairlead.config.types import KubeSchedulerConfiguration
 from fairlead.framework.waiting import WaitingPods
+from fairlead.intake import WATCHED
 from fairlead.kube.access import ClusterAccess
 from fairlead.kube.client import Client
 from fairlead.kube.errors import Forbidden, KubeError, Unauthorized, Unreachable
@@ -33,7 +34,7 @@ from fairlead.observe.logs import get_logger
 from fairlead.observe.metrics import Metrics
 from fairlead.queue.events import ClusterEvent
 from fairlead.scheduler import Core, Scheduler
-from fairlead.watches import Watches
+from fairlead.watches import Watches, resource_of
 
 log = get_logger(__name__)
 
@@ -41,7 +42,12 @@ SLICE = 0.002
 BIND_CONNECTIONS, PATCH_CONNECTIONS, EVENT_CONNECTIONS = 14, 2, 2
 FLUSH_UNSCHEDULABLE, RESEND = 30.0, 1.0
 TICK = 0.25
-NEEDED = (Need("watch", "nodes"), Need("watch", "pods"), Need("create", "pods/binding"))
+NEEDED = (
+    Need("watch", "nodes"),
+    Need("watch", "pods"),
+    *(Need("watch", resource_of(kind).plural, resource_of(kind).group) for kind in WATCHED),
+    Need("create", "pods/binding"),
+)
 WANTED = (Need("patch", "pods/status"), Need("create", "events", "events.k8s.io"))
 REMEDY = "bind the user to the ClusterRole system:kube-scheduler"
 PATIENCE = 10.0

@@ -7,12 +7,12 @@ told in one line, and left out.
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 
-from fairlead.intake import Intake
+from fairlead.intake import WATCHED, Intake
 from fairlead.kube.client import Client
 from fairlead.kube.errors import KubeError
 from fairlead.kube.resource import NODES, PODS, Resource
 from fairlead.kube.watching import Kind, Step, Watch, WatchEvent
-from fairlead.model.decode import decode_node, decode_pod, decode_pod_event
+from fairlead.model.decode import DECODERS, decode_node, decode_pod, decode_pod_event
 from fairlead.observe.logs import get_logger
 from fairlead.observe.metrics import Metrics
 
@@ -28,7 +28,6 @@ class Watches:
     def __init__(self, client: Client, intake: Intake, metrics: Metrics) -> None:
         self._intake = intake
         self._metrics = metrics
-        self._missing = {NODES.plural, PODS.plural}
         self.synced = asyncio.Event()
         self._watches = (
             Watch(client, NODES, self._nodes, decode=decode_node, on_error=self._on_error(NODES)),
@@ -41,7 +40,28 @@ class Watches:
                 decode_event=decode_pod_event,
                 on_error=self._on_error(PODS),
             ),
+            *(self._others(client, kind) for kind in WATCHED),
         )
+        self._missing = {watch.resource for watch in self._watches}
+
+    def _others(self, client: Client, kind: str) -> Watch:
+        """The watch of a kind that is only looked up: it decides nothing by itself."""
+        resource, intake = resource_of(kind), self._intake
+
+        def deliver(events: list[WatchEvent]) -> None:
+            for what, found in events:
+                if what in (Kind.APPLY, Kind.INIT_APPLY):
+                    intake.set_object(kind, found)
+                elif what is Kind.DELETE:
+                    intake.remove_object(kind, found.metadata.namespace, found.metadata.name)
+                elif what is Kind.INIT:
+                    intake.begin_objects(kind)
+                else:
+                    intake.end_objects(kind)
+                    self._listed(resource)
+
+        on_error = self._on_error(resource)
+        return Watch(client, resource, deliver, decode=DECODERS[kind], on_error=on_error)
 
     def run(self) -> Sequence[Coroutine[None, None, None]]:
         """What to run, each until cancelled."""
@@ -74,7 +94,7 @@ class Watches:
                 self._listed(PODS)
 
     def _listed(self, resource: Resource) -> None:
-        self._missing.discard(resource.plural)
+        self._missing.discard(resource)
         if not self._missing:
             self.synced.set()
 
@@ -89,3 +109,10 @@ class Watches:
                 log.error(problem, f"Cannot {step}; trying again", resource=str(resource))
 
         return told
+
+
+def resource_of(kind: str) -> Resource:
+    """Where the objects of a kind in WATCHED live in the API."""
+    api_version, plural = WATCHED[kind]
+    group, _, version = api_version.rpartition("/")
+    return Resource(group, version, plural, kind != "Namespace", kind)
