@@ -65,8 +65,8 @@ conformance: .venv/dev ## Recorded answers of kube-scheduler, then SEEDS=20 new 
 	@$(BIN)/python -m pytest -n $(JOBS) -m slow tests/conformance
 	@$(BIN)/python -m tests.conformance.fresh --seeds $(SEEDS) $(ARGS)
 
-.PHONY: histories
-histories: .venv/dev ## Kept answers against fresh ones over 2,000 random histories of a cluster, minutes
+.PHONY: test-long
+test-long: .venv/dev ## Kept answers against fresh ones over 2,000 random histories of a cluster, minutes
 	@$(BIN)/python -m pytest -m slow tests/properties $(ARGS)
 
 .PHONY: e2e

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from fairlead.lab.cluster import Cluster
-from tests.lab.stage import Stage, at_work, node, pod
+from tests.lab.stage import ASLEEP, Stage, at_work, node, pod
 
 ZONE = "topology.kubernetes.io/zone"
 SERVICE = {
@@ -17,6 +17,12 @@ SERVICE = {
     "spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]},
 }
 LABELLED = {"labels": {"app": "web"}}
+
+
+@pytest.fixture
+async def cluster() -> AsyncIterator[Cluster]:
+    async with Cluster(timing=ASLEEP) as embedded:
+        yield embedded
 
 
 @pytest.fixture
