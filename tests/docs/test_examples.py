@@ -95,6 +95,11 @@ def test_the_code_that_a_page_shows_is_the_code_of_its_files(page: Path) -> None
     assert [block for block in blocks if not any(block in text for text in files)] == []
 
 
+def test_the_plugin_on_the_first_page_is_that_of_the_first_example() -> None:
+    (shown,) = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.M | re.S)
+    assert shown in (FIRST / "blinking_light.py").read_text()
+
+
 def test_the_configuration_is_valid_with_the_plugin() -> None:
     config, folder = str(FIRST / "scheduler.yaml"), str(FIRST)
     fairlead("config", "check", config, "--plugin-dir", folder, folder=ROOT)
