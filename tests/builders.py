@@ -43,6 +43,7 @@ def node(
     taints: Sequence[str] = (),
     unschedulable: bool = False,
     images: Mapping[str, int] | None = None,
+    features: Sequence[str] = (),
     uid: str = "",
 ) -> Node:
     """A node; a taint is written `key=value:Effect`, `allocatable` adds and replaces."""
@@ -56,6 +57,7 @@ def node(
         "spec": {"taints": [taint(text) for text in taints], "unschedulable": unschedulable},
         "status": {
             "allocatable": {"cpu": cpu, "memory": memory, "pods": pods, **(allocatable or {})},
+            "declaredFeatures": list(features),
             "images": [{"names": [i], "sizeBytes": size} for i, size in (images or {}).items()],
         },
     }

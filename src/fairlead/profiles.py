@@ -20,6 +20,7 @@ from fairlead.plugins.default_binder import DefaultBinder
 from fairlead.plugins.image_locality import ImageLocality
 from fairlead.plugins.inter_pod_affinity.plugin import InterPodAffinity
 from fairlead.plugins.node_affinity import NodeAffinity
+from fairlead.plugins.node_declared_features import NodeDeclaredFeatures
 from fairlead.plugins.node_name import NodeName
 from fairlead.plugins.node_ports import NodePorts
 from fairlead.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
@@ -47,6 +48,7 @@ BUILT_IN: Mapping[str, type] = MappingProxyType(
             PodTopologySpread,
             InterPodAffinity,
             DefaultBinder,
+            NodeDeclaredFeatures,
         )
     }
 )

@@ -14,6 +14,12 @@ DEFAULT_SCHEDULER = "default-scheduler"
 ALWAYS = "Always"
 
 
+class RestartRule(Struct, frozen=True, gc=False):
+    """What happens when a container exits in some way; of the way nothing is read."""
+
+    action: str = ""
+
+
 class Container(Struct, rename="camel", frozen=True, gc=False):
     """A container or init container; of its environment and mounts nothing is read."""
 
@@ -22,6 +28,7 @@ class Container(Struct, rename="camel", frozen=True, gc=False):
     resources: Raw = NO_BYTES
     ports: Raw = NO_BYTES
     restart_policy: str = ""
+    restart_policy_rules: tuple[RestartRule, ...] = ()
 
 
 class Volume(Struct, rename="camel", frozen=True, gc=False, omit_defaults=True):
@@ -66,6 +73,8 @@ class PodSpec(Struct, rename="camel", frozen=True, gc=False):
     init_containers: tuple[Container, ...] = ()
     node_name: str = ""
     scheduler_name: str = DEFAULT_SCHEDULER
+    host_network: bool = False
+    host_users: bool | None = None
     priority: Int32 | None = None
     preemption_policy: str = ""
     volumes: tuple[Volume, ...] = ()

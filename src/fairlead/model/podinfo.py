@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from fairlead.model.errors import DecodeError
 from fairlead.model.facts import Facts, HostPort
+from fairlead.model.features import required_features
 from fairlead.model.meta import OwnerReference
 from fairlead.model.pod import Pod, PodCondition
 from fairlead.model.resources import Resources
@@ -70,6 +71,7 @@ class PodInfo(Struct, frozen=True, eq=False, gc=False):
     volumes: bytes
     resource_claims: bytes
     spread_constraints: bytes
+    required_features: tuple[str, ...]
     resource_claim_statuses: bytes
     extended_resource_claim_status: bytes
     pod_scheduled: PodCondition | None
@@ -109,7 +111,6 @@ class PodInfos:
         held = facts.held(containers, status)
         affinity = facts.affinity(spec.affinity)
         volumes = facts.volumes(spec.volumes) if spec.volumes else b""
-        images = facts.images(containers.images, volumes, spec.volumes)
         return PodInfo(
             meta.uid,
             facts.text(meta.namespace),
@@ -143,11 +144,12 @@ class PodInfos:
             containers.score_request,
             held.request,
             containers.host_ports,
-            images,
+            facts.images(containers.images, volumes, spec.volumes),
             containers.count,
             volumes,
             facts.raw(spec.resource_claims),
             facts.raw(spec.topology_spread_constraints),
+            required_features(spec),
             facts.raw(status.resource_claim_statuses),
             facts.raw(status.extended_resource_claim_status),
             None if spec.node_name else facts.condition(status.conditions, POD_SCHEDULED),

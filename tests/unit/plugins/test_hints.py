@@ -15,6 +15,8 @@ TOLERANT = pod("me", tolerations=["gpu"])
 PLAIN = pod("me")
 HUNGRY = pod("me", cpu="4", requests={"example.com/gpu": "1"})
 PICKY = pod("me", selector={"disk": "ssd"})
+NEEDY = {"hostNetwork": True, "hostUsers": False}
+GUEST = pod("me", spec=NEEDY)
 SSD, HDD = {"disk": "ssd"}, {"disk": "hdd"}
 GPU = ["gpu=yes:NoSchedule"]
 CORDON = "node.kubernetes.io/unschedulable"
@@ -44,6 +46,12 @@ CASES: list[tuple[str, str, Any, Any, Any, bool]] = [
     ("NodeAffinity", "node", PICKY, node("n", labels=SSD), node("n", labels=SSD, cpu="9"), False),
     ("NodeAffinity", "node", pod("me", affinity=names_affinity("n")), None, node("n"), True),
     ("NodeAffinity", "node", pod("me", affinity=names_affinity("n")), None, node("m"), False),
+    ("NodeDeclaredFeatures", "node", GUEST, None, node("n"), True),
+    ("NodeDeclaredFeatures", "node", GUEST, node("n"), node("n", features=["Some"]), True),
+    ("NodeDeclaredFeatures", "node", GUEST, node("n", labels=HDD), node("n"), False),
+    ("NodeDeclaredFeatures", "pod", PLAIN, PLAIN, GUEST, True),
+    ("NodeDeclaredFeatures", "pod", GUEST, GUEST, pod("me", spec=NEEDY, cpu="2"), False),
+    ("NodeDeclaredFeatures", "pod", PLAIN, pod("other"), pod("other", spec=NEEDY), False),
     ("NodePorts", "pod", PORT, pod("other", ports=[80], on="n"), None, True),
     ("NodePorts", "pod", PORT, pod("other", ports=[80], nominated="n"), None, True),
     ("NodePorts", "pod", PORT, pod("other", ports=[80]), None, False),
