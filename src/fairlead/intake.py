@@ -7,21 +7,21 @@ and must look again.
 A list replaces what was known: objects that were not in it are gone, though nobody said so.
 """
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Container, Mapping
 from types import MappingProxyType
+from typing import Protocol
 
 from fairlead.cluster.objects import Object
 from fairlead.cluster.state import Cluster
+from fairlead.config.release import Release
 from fairlead.model.errors import DecodeError
+from fairlead.model.facts import PodFeatures
 from fairlead.model.node import Node
 from fairlead.model.pod import Pod
 from fairlead.model.podinfo import PodInfo, PodInfos
 from fairlead.queue.events import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, NODE_ADD, NODE_DELETE
 from fairlead.queue.extraction import node_update_events, pod_update_events
 from fairlead.queue.queue import SchedulingQueue
-
-Refused = Callable[[str], None]
-"""Hears in one line of an object that cannot be read; it is left out and harms nobody else."""
 
 FINISHED = ("Succeeded", "Failed")
 
@@ -37,6 +37,24 @@ WATCHED: Mapping[str, tuple[str, str]] = MappingProxyType(
 """What is watched beside nodes and pods: by kind, the API version and the resource."""
 
 
+class Told(Protocol):
+    """Who hears of objects that harm nobody else, and of pods that went while they were assumed."""
+
+    def refused(self, line: str) -> None:
+        """An object cannot be read, and is left out: why, in one line."""
+
+    def assumed_gone(self, pod: PodInfo) -> None: ...
+
+
+def features_of(release: Release) -> PodFeatures:
+    """The features that change what is read of a pod."""
+    return PodFeatures(
+        pod_level=release.enabled("PodLevelResources"),
+        pod_level_resize=release.enabled("InPlacePodLevelResourcesVerticalScaling"),
+        comparing_tolerations=release.enabled("TaintTolerationComparisonOperators"),
+    )
+
+
 class Intake:
     """Takes in nodes, pods of all schedulers and what else counts; queues those that are ours."""
 
@@ -45,16 +63,15 @@ class Intake:
         cluster: Cluster,
         queue: SchedulingQueue,
         profiles: Container[str],
-        refused: Refused,
-        assumed_gone: Callable[[PodInfo], None],
+        told: Told,
+        release: Release,
     ) -> None:
         self.cluster = cluster
         self.queue = queue
         self.profiles = profiles
         self.pending: dict[str, PodInfo] = {}
-        self._infos = PodInfos()
-        self._refused = refused
-        self._assumed_gone = assumed_gone
+        self._infos = PodInfos(features=features_of(release))
+        self._told = told
         self._listed_pods: set[str] | None = None
         self._listed_nodes: set[str] | None = None
         self._listed_objects: dict[str, set[tuple[str, str]]] = {}
@@ -66,7 +83,7 @@ class Intake:
         try:
             old = self.cluster.set_node(node)
         except DecodeError as problem:
-            self._refused(f"node {name}: {problem}")
+            self._told.refused(f"node {name}: {problem}")
             return
         if old is None:
             self.queue.move_all(NODE_ADD, None, node)
@@ -90,7 +107,7 @@ class Intake:
         try:
             info = self._infos.of(pod)
         except DecodeError as problem:
-            self._refused(str(problem))
+            self._told.refused(str(problem))
             return
         if info.node_name:
             self._assigned(info)
@@ -106,7 +123,7 @@ class Intake:
         if placed is not None:
             gone = placed.pod
             if placed.assumed:
-                self._assumed_gone(gone)
+                self._told.assumed_gone(gone)
                 gone = gone.on(placed.node_name)  # whoever hears of it must know that it had one
             self.cluster.remove_pod(uid)
             self.queue.move_all(ASSIGNED_POD_DELETE, gone, None)
@@ -174,7 +191,7 @@ class Intake:
         self.pending[info.uid] = info
         if self.cluster.is_assumed(info.uid):
             if info.deleting and (old is None or not old.deleting):
-                self._assumed_gone(info)
+                self._told.assumed_gone(info)
             return
         if old is None:
             self.queue.add(info)

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from fairlead.config.errors import ConfigError
-from fairlead.config.plugins import check_profiles, with_extenders
+from fairlead.config.plugins import check_groups, check_profiles, with_extenders
 from fairlead.config.release import RELEASE_1_36, Release
 from fairlead.config.types import KubeSchedulerConfiguration, KubeSchedulerProfile
 from fairlead.framework.handle import Handle
@@ -75,8 +75,9 @@ def build_profiles(
 
     Raises ConfigError with kube-scheduler's words, and PluginError if a plugin cannot be made.
     """
-    ask = known_points(classes)
+    ask = known_points(classes, handle.release)
     layouts = check_profiles(configuration, ask)
+    check_groups(layouts)
     profiles = with_extenders(configuration).profiles
     return {
         layout.scheduler_name: Profile(layout, classes, args_of(profile), handle)

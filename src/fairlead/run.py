@@ -19,6 +19,7 @@ from fairlead.binding.bind import Binding, ClientIo
 from fairlead.binding.outcome import Outcome
 from fairlead.clock import SystemClock
 from fairlead.cluster.state import Cluster
+from fairlead.config.release import RELEASE_1_36, Release
 from fairlead.config.types import KubeSchedulerConfiguration
 from fairlead.framework.waiting import WaitingPods
 from fairlead.intake import WATCHED
@@ -108,6 +109,7 @@ class Process:
         *,
         listeners: Listeners | None = None,
         seed: int | None = None,
+        release: Release = RELEASE_1_36,
     ) -> None:
         self.configuration = configuration
         self.access = access
@@ -122,6 +124,7 @@ class Process:
             self.clock,
             random.Random(seed).randrange,
             self.bell,
+            release,
         )
         self.bell.waiting = self.core.waiting  # which plugins see through their handle
         self._stopping = asyncio.Event()

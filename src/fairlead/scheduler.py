@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from fairlead.clock import Clock
 from fairlead.cluster.state import Cluster
+from fairlead.config.release import RELEASE_1_36, Release
 from fairlead.config.types import KubeSchedulerConfiguration
 from fairlead.cycle.decision import Placed, Unplaced
 from fairlead.cycle.schedule_one import Choose, SchedulingCycle
@@ -60,10 +61,11 @@ class Core:
         clock: Clock,
         choose: Choose,
         told: Told,
+        release: Release = RELEASE_1_36,
     ) -> None:
         self.cluster = cluster
         self.told = told
-        handle = Handle(cluster.nodes, cluster.objects)
+        handle = Handle(cluster.nodes, cluster.objects, release)
         self.waiting = handle.waiting
         self.profiles = build_profiles(configuration, classes, handle)
         self.queue = SchedulingQueue(
@@ -78,7 +80,7 @@ class Core:
             ),
         )
         self.cycle = SchedulingCycle(cluster, handle, choose)
-        self.intake = Intake(cluster, self.queue, self.profiles, told.refused, told.assumed_gone)
+        self.intake = Intake(cluster, self.queue, self.profiles, told, release)
 
     def _pre_enqueue(self, entry: QueuedPodInfo) -> tuple[str, str] | None:
         """May the pod be tried at all? The plugin that holds it back now is asked first."""

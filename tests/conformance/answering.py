@@ -15,14 +15,16 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
 from fairlead.cluster.state import Cluster
 from fairlead.config.errors import ConfigError
+from fairlead.config.feature_gates import with_feature_gates
 from fairlead.config.loading import load
 from fairlead.config.plugins import check_profiles
+from fairlead.config.release import RELEASE_1_36, Release
 from fairlead.config.types import KubeSchedulerConfiguration
 from fairlead.cycle.decision import Detail, Placed, Refusal
 from fairlead.framework.status import PluginError, Status
@@ -43,6 +45,7 @@ class Options(NamedTuple):
     strict_reference: bool = True
     history: str | None = None
     irrelevant: int = 0
+    feature_gates: Sequence[str] = ()
 
 
 class StoppedClock:
@@ -74,6 +77,7 @@ def main() -> None:
     )
     parser.add_argument("--strict-reference", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--history", metavar="SEED")
+    parser.add_argument("--feature-gates", action="append", default=[], metavar="A=true,B=false")
     parser.add_argument("--irrelevant", type=int, default=0, metavar="N")
     options = Options(**vars(parser.parse_args()))
     for line in sys.stdin:
@@ -86,7 +90,9 @@ def answer(case: Json, options: Options) -> Json:
     given = case.get("config")
     text = DEFAULT if given is None else given if isinstance(given, str) else json.dumps(given)
     try:
-        configuration = load(text)
+        release = RELEASE_1_36.strictly() if options.strict_reference else RELEASE_1_36
+        release = with_feature_gates(release, options.feature_gates)
+        configuration = load(text, release)
         layouts = check_profiles(configuration, known_points(BUILT_IN))
         if case.get("listPlugins"):
             said["plugins"] = {
@@ -101,7 +107,7 @@ def answer(case: Json, options: Options) -> Json:
                 for layout in layouts
             }
         if "pod" in case or "pods" in case:
-            said |= Stage(configuration, case, options).answer()
+            said |= Stage(configuration, case, options, release).answer()
     except (ConfigError, PluginError) as problem:
         return {"id": case["id"], "family": case.get("family", ""), "error": str(problem)}
     return said
@@ -111,14 +117,24 @@ class Stage:
     """One case, set up: a scheduler that knows the objects and has the pods in its queue."""
 
     def __init__(
-        self, configuration: KubeSchedulerConfiguration, case: Json, options: Options
+        self,
+        configuration: KubeSchedulerConfiguration,
+        case: Json,
+        options: Options,
+        release: Release,
     ) -> None:
         if options.irrelevant:
             case, _ = crowded(case, options.irrelevant)
         self.in_sequence = "pods" in case
         self.detail = Detail()
         self.core = Core(
-            Cluster(), configuration, BUILT_IN, StoppedClock(), self._first_by_name, Strict()
+            Cluster(),
+            configuration,
+            BUILT_IN,
+            StoppedClock(),
+            self._first_by_name,
+            Strict(),
+            release,
         )
         objects = [completed(obj) for obj in case.get("objects", [])]
         # As an API server lists them: an image has the size that its first node reported.

@@ -29,13 +29,14 @@ def main() -> int:
     parser.add_argument("--seed", type=int, help="the first of them; drawn if it is not given")
     parser.add_argument("--count", type=int, default=100, help="cases of each family and seed")
     parser.add_argument("--family", choices=sorted(FAMILIES), action="append")
+    parser.add_argument("--feature-gates", default="", help="of both sides")
     parser.add_argument("--history", action=argparse.BooleanOptionalAction, default=None)
     options = parser.parse_args()
     first = SystemRandom().randrange(2, 10**6) if options.seed is None else options.seed
     try:
         oracle = build(say_on_stderr)
         rounds = [
-            Round(oracle, family, seed, options.count, detours(options.history, seed))
+            Round(oracle, family, seed, options, detours(options.history, seed))
             for seed in range(first, first + options.seeds)
             for family in options.family or FAMILIES
         ]
@@ -58,20 +59,31 @@ def detours(wanted: bool | None, seed: int) -> bool:
 class Round:
     """One family and one seed."""
 
-    def __init__(self, oracle: Path, family: str, seed: int, count: int, history: bool) -> None:
-        self.oracle, self.family, self.seed, self.count = oracle, family, seed, count
+    def __init__(
+        self,
+        oracle: Path,
+        family: str,
+        seed: int,
+        options: argparse.Namespace,
+        history: bool,
+    ) -> None:
+        self.oracle, self.family, self.seed, self.count = oracle, family, seed, options.count
+        self.gates: str = options.feature_gates
         self.history = history
 
     def asked(self) -> list[Vector]:
         cases = list(make_cases(self.family, self.seed, self.count))
-        return [Vector(**each) for each in vectors(self.oracle, cases)]
+        return [
+            Vector(**each) for each in vectors(self.oracle, cases, f"-feature-gates={self.gates}")
+        ]
 
     def judged(self, found: list[Vector]) -> int:
         """How many cases we answer differently; progress and differences go to stderr."""
         began = time.monotonic()
         plugins = set(BUILT_IN)
         mine = within(found, plugins)
-        options = ("--history", str(self.seed)) if self.history else ()
+        options = [f"--feature-gates={self.gates}"]
+        options += ["--history", str(self.seed)] if self.history else []
         lines = judge(mine, ask(mine, *options), plugins)
         way = "by detours" if self.history else "as it is"
         say_on_stderr(

@@ -11,10 +11,11 @@ from typing import Any, Final, TypeVar
 import click
 import msgspec
 
+from fairlead.cli.reference import reference_options
 from fairlead.config.errors import ConfigError, Problem
 from fairlead.config.loading import Examination, examine, kubeconfig_fault, load, read_file
-from fairlead.config.plugins import ProfilePlugins, check_profiles
-from fairlead.config.release import RELEASE_1_36
+from fairlead.config.plugins import ProfilePlugins, check_groups, check_profiles
+from fairlead.config.release import RELEASE_1_36, Release
 from fairlead.config.survey import (
     election_faults,
     overfill_warnings,
@@ -85,6 +86,7 @@ def known_plugins(plugin_dir: Path | None) -> Points:
 
 
 def _common(callback: _Callback) -> _Callback:
+    callback = reference_options(callback)
     callback = click.option(
         "--plugin-dir",
         type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -102,7 +104,7 @@ def _common(callback: _Callback) -> _Callback:
     default="text",
     help="text: a line for each fault; json: the same for programs.",
 )
-def check(file: Path, plugin_dir: Path | None, output: str) -> None:
+def check(file: Path, plugin_dir: Path | None, output: str, release: Release) -> None:
     """Say everything that is wrong with FILE.
 
     The first line is what kube-scheduler itself would say. The lines after it name every fault
@@ -118,7 +120,7 @@ def check(file: Path, plugin_dir: Path | None, output: str) -> None:
     Example:
       fairlead config check scheduler.yaml && kubectl apply -f scheduler-configmap.yaml
     """
-    verdict, examination = _judge(file, known_plugins(plugin_dir))
+    verdict, examination = _judge(file, known_plugins(plugin_dir), release)
     located = [_locate(problem, examination) for problem in verdict.problems]
     warnings = [_locate(problem, examination) for problem in verdict.warnings]
     if output == "json":
@@ -132,9 +134,9 @@ def check(file: Path, plugin_dir: Path | None, output: str) -> None:
         raise SystemExit(EXIT_FAULTY)
 
 
-def _judge(file: Path, points: Points) -> tuple[Verdict, Examination | None]:
+def _judge(file: Path, points: Points, release: Release) -> tuple[Verdict, Examination | None]:
     try:
-        examination = examine(read_file(file))
+        examination = examine(read_file(file), release)
     except ConfigError as error:
         return Verdict(str(error), error.problems), None
     found = examination.config
@@ -148,6 +150,7 @@ def _judge(file: Path, points: Points) -> tuple[Verdict, Examination | None]:
         error = kubeconfig.message
     try:
         profiles = check_profiles(found, points.get)
+        check_groups(profiles)
     except ConfigError as refused:
         error = error or str(refused)
     if error is None and election:
@@ -234,7 +237,7 @@ def _as_json(
     default="table",
     help="table: a table for each profile; json, yaml: the same for programs.",
 )
-def show(file: Path, plugin_dir: Path | None, output: str) -> None:
+def show(file: Path, plugin_dir: Path | None, output: str, release: Release) -> None:
     """Show which plugins run where, and by what weight.
 
     Defaults and multiPoint are expanded. The plugins of an extension point are called from top to
@@ -247,7 +250,7 @@ def show(file: Path, plugin_dir: Path | None, output: str) -> None:
       fairlead config show scheduler.yaml -o json | jq '."default-scheduler".score'
     """
     try:
-        profiles = check_profiles(load(read_file(file)), known_plugins(plugin_dir).get)
+        profiles = check_profiles(load(read_file(file), release), known_plugins(plugin_dir).get)
     except ConfigError as error:
         click.echo(str(error), err=True)
         click.echo(f"All of its faults: fairlead config check {file}", err=True)

@@ -9,6 +9,7 @@ import click
 
 from fairlead.config.errors import ConfigError
 from fairlead.config.loading import kubeconfig_fault, load, load_file
+from fairlead.config.release import RELEASE_1_36, Release
 from fairlead.config.types import KubeSchedulerConfiguration
 from fairlead.extensions.folder import with_folders
 from fairlead.profiles import BUILT_IN
@@ -86,15 +87,17 @@ def fail(problem: object) -> NoReturn:
     raise SystemExit(1)
 
 
-def read_configuration(file: Path | None) -> KubeSchedulerConfiguration:
+def read_configuration(
+    file: Path | None, release: Release = RELEASE_1_36
+) -> KubeSchedulerConfiguration:
     """The configuration, or the defaults. Raises ConfigError in kube-scheduler's words.
 
     Its words name no file where they name a line: then the file is put before them.
     """
     if file is None:
-        return load(EMPTY)
+        return load(EMPTY, release)
     try:
-        return load_file(file)
+        return load_file(file, release)
     except ConfigError as problem:
         if str(file) in str(problem):
             raise

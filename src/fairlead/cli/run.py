@@ -14,7 +14,9 @@ from fairlead.cli.options import (
     plugin_options,
     read_configuration,
 )
+from fairlead.cli.reference import reference_options
 from fairlead.config.errors import ConfigError
+from fairlead.config.release import Release
 from fairlead.extensions.folder import PluginLoadError
 from fairlead.framework.status import PluginError
 from fairlead.kube.errors import KubeError
@@ -43,6 +45,7 @@ ELECTION = (
     metavar="BOOL",
     help="Overrules leaderElection.leaderElect of the configuration.",
 )
+@reference_options
 @log_options
 def run(
     config_file: Path | None,
@@ -51,6 +54,7 @@ def run(
     context: str | None,
     master: str | None,
     leader_elect: bool | None,
+    release: Release,
     verbosity: int,
     logging_format: str,
 ) -> None:
@@ -69,7 +73,7 @@ def run(
     """
     configure("json" if logging_format == "json" else "text", verbosity)
     try:
-        configuration = read_configuration(config_file)
+        configuration = read_configuration(config_file, release)
         path = None if master and not kubeconfig else kubeconfig_path(kubeconfig, configuration)
         election = configuration.leader_election.leader_elect
         if election if leader_elect is None else leader_elect:
@@ -78,7 +82,7 @@ def run(
         access = load_kubeconfig(path, context, master)
 
         async def until_stopped() -> None:
-            process = Process(configuration, classes, access)
+            process = Process(configuration, classes, access, release=release)
             if missing := missing_plugins(configuration, process.core.profiles):
                 log.warning("Plugins are enabled that this version does not have", plugins=missing)
             stop_on_signals(process)

@@ -6,7 +6,7 @@ and it stops at the first. The order of the checks is therefore part of the cont
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -17,7 +17,7 @@ from fairlead.config.args import NodeResourcesFitArgs
 from fairlead.config.defaults import plugin_set
 from fairlead.config.errors import ConfigError, Problem
 from fairlead.config.golang import MAX_INT64, quote
-from fairlead.config.release import EXTENSION_POINTS
+from fairlead.config.release import EXTENSION_POINTS, POD_GROUP_PLUGINS
 from fairlead.config.types import (
     Extender,
     KubeSchedulerConfiguration,
@@ -213,6 +213,18 @@ def check_profiles(
             raise _in_profile(error, profile.scheduler_name, i) from None
         _check_together(config, done, i)
     return tuple(done)
+
+
+def check_groups(profiles: Sequence[ProfilePlugins]) -> None:
+    """The one refusal that is not kube-scheduler's: nothing here places groups of pods.
+
+    Raises ConfigError. It stands apart, because the configuration is right all the same.
+    """
+    for i, profile in enumerate(profiles):
+        for point, plugins in profile.points.items():
+            for name in (plugin.name for plugin in plugins if plugin.name in POD_GROUP_PLUGINS):
+                text = f"plugin {quote(name)} is for groups of pods, which are not supported"
+                raise _fault(text, f"profiles[{i}].plugins.{point}")
 
 
 def with_extenders(config: KubeSchedulerConfiguration) -> KubeSchedulerConfiguration:

@@ -30,7 +30,11 @@ EXTENSION_POINTS: Final = (
 
 
 class Release(msgspec.Struct, frozen=True):
-    """What one minor release does by default."""
+    """What the scheduler is held to: a minor release's defaults, and what the operator changed.
+
+    This one value reaches the configuration's defaults, the model and, as `handle.release`, every
+    plugin. Nothing else asks for a version or a feature gate.
+    """
 
     version: str
     default_plugins: tuple[Plugin, ...]
@@ -42,11 +46,58 @@ class Release(msgspec.Struct, frozen=True):
     scheme: str
     """How kube-scheduler's errors call the place where its configuration's kinds are known."""
     feature_gates: Mapping[str, bool]
-    """The defaults of the features that change verdicts."""
+    """The features that change verdicts: whether each is on."""
+    strict: bool = False
+    """Whether kube-scheduler's way is taken where docs/differences.md names a better one."""
+
+    def enabled(self, gate: str) -> bool:
+        """Whether a feature is on. Only the features that change verdicts can be asked for."""
+        return self.feature_gates[gate]
+
+    def strictly(self) -> Release:
+        """The same without the listed differences."""
+        return msgspec.structs.replace(self, strict=True)
+
+    def with_gates(self, gates: Mapping[str, bool]) -> Release:
+        """The same with these features on or off; those that change no verdict are left out.
+
+        A plugin that is a feature's leaves the defaults with it, as in kube-scheduler.
+        """
+        known = {name: gates.get(name, on) for name, on in self.feature_gates.items()}
+        plugins = [
+            plugin
+            for plugin in self.default_plugins
+            if known.get(GATED_PLUGINS.get(plugin.name, ""), True)
+        ]
+        return msgspec.structs.replace(
+            self, feature_gates=MappingProxyType(known), default_plugins=tuple(plugins)
+        )
 
     def points_of(self, name: str) -> frozenset[str] | None:
         return self.catalogue.get(name)
 
+
+GATED_PLUGINS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "DynamicResources": "DynamicResourceAllocation",
+        "NodeDeclaredFeatures": "NodeDeclaredFeatures",
+    }
+)
+"""The default plugins that are there only while a feature is on."""
+
+POD_GROUP_PLUGINS: Final = frozenset(
+    {"GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"}
+)
+"""The plugins for groups of pods, which kube-scheduler has and does not enable by default."""
+POD_GROUP_GATES: Final = frozenset(
+    {
+        "GenericWorkload",
+        "GangScheduling",
+        "TopologyAwareWorkloadScheduling",
+        "WorkloadAwarePreemption",
+    }
+)
+"""The features that put pods into groups."""
 
 _NODES: Final = frozenset({"preFilter", "filter"})
 _NODES_AND_SCORE: Final = frozenset({"preFilter", "filter", "preScore", "score"})

@@ -11,6 +11,7 @@ from fairlead.cluster.images import Images
 from fairlead.cluster.nodes import NodeInfo, NodeTable
 from fairlead.cluster.objects import Objects
 from fairlead.cluster.terms import PlacedTerms
+from fairlead.config.release import RELEASE_1_36, Release
 from fairlead.framework.nodeset import NodeSet, Reasons, Rows
 from fairlead.framework.waiting import WaitingPods
 
@@ -21,10 +22,17 @@ class Handle:
     But for `waiting`: a plugin allows and rejects the pods that Permit plugins hold.
     """
 
-    __slots__ = ("_nodes", "_reasons", "objects", "waiting")
+    __slots__ = ("_nodes", "_reasons", "objects", "release", "waiting")
 
-    def __init__(self, nodes: NodeTable, objects: Objects | None = None) -> None:
+    def __init__(
+        self,
+        nodes: NodeTable,
+        objects: Objects | None = None,
+        release: Release = RELEASE_1_36,
+    ) -> None:
         self._nodes = nodes
+        self.release = release
+        """Which features are on, and whether kube-scheduler is followed to the letter."""
         self.objects = Objects(nodes.changes) if objects is None else objects
         """Services, controllers, namespaces."""
         self.waiting = WaitingPods()

@@ -98,6 +98,15 @@ class Containers(Struct, frozen=True, eq=False, gc=False):
     held: Held
 
 
+class PodFeatures(Struct, frozen=True):
+    """The features that change what is read of a pod."""
+
+    pod_level: bool = True
+    pod_level_resize: bool = True
+    comparing_tolerations: bool = False
+
+
+DEFAULT_FEATURES = PodFeatures()
 NO_AFFINITY = CompiledAffinity()
 
 _read_labels = reader(dict[str, str], "labels")
@@ -115,8 +124,9 @@ _read_image_volume = reader(ImageVolume, "image volume")
 class Facts:
     """Tables from bytes to what they mean. Values are shared, also between different spellings."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, features: PodFeatures = DEFAULT_FEATURES) -> None:
         self._limit = limit
+        self._features = features
         self._shared: dict[Any, Any] = {}
         self._texts: dict[str, str] = {}
         self._raw: dict[bytes, bytes] = {}
@@ -164,6 +174,8 @@ class Facts:
         found = self._tolerations.get(data)
         if found is None:
             listed = () if data in _ABSENT else _read_tolerations(data)
+            if self._features.comparing_tolerations:
+                listed = [toleration.comparing() for toleration in listed]
             found = self._share(tuple([self._share(toleration) for toleration in listed]))
             self._keep(self._tolerations, data, found)
         return found
@@ -232,7 +244,7 @@ class Facts:
             [_demand(container) for container in spec.containers],
             [_demand(container) for container in spec.init_containers],
             _amounts(spec.overhead),
-            _requests(spec.resources),
+            _requests(spec.resources) if self._features.pod_level else {},
         )
         return Containers(
             self._share(resources_of(pod_request(demands), least=0)),
@@ -257,7 +269,7 @@ class Facts:
             actuated = bytes(grant.resources)
             if actuated not in _ABSENT:
                 parts += (grant.name, actuated, bytes(grant.allocated_resources))
-        pod_level = bytes(status.resources)
+        pod_level = bytes(status.resources) if self._features.pod_level_resize else b""
         if not parts and pod_level in _ABSENT:
             return containers.held
         infeasible = self._infeasible(status.conditions)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from fairlead.model.errors import DecodeError
-from fairlead.model.facts import Facts, HostPort
+from fairlead.model.facts import DEFAULT_FEATURES, Facts, HostPort, PodFeatures
 from fairlead.model.features import required_features
 from fairlead.model.meta import OwnerReference
 from fairlead.model.pod import Pod, PodCondition
@@ -93,8 +93,8 @@ class PodInfos:
     cannot be read raises DecodeError with its name, and leaves no trace.
     """
 
-    def __init__(self, limit: int = 20_000) -> None:
-        self._facts = Facts(limit)
+    def __init__(self, limit: int = 20_000, features: PodFeatures = DEFAULT_FEATURES) -> None:
+        self._facts = Facts(limit, features)
 
     def of(self, pod: Pod) -> PodInfo:
         """The facts of this pod; it keeps nothing of the line that the pod was decoded from."""

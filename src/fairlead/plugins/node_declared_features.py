@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from fairlead.cluster.changes import Aspect
 from fairlead.cluster.nodes import NodeInfo
 from fairlead.framework.depends import Depends
+from fairlead.framework.handle import Handle
 from fairlead.framework.state import CycleState
 from fairlead.framework.status import SKIP, Status, unresolvable
 from fairlead.model.node import Node
@@ -27,7 +28,12 @@ class NodeDeclaredFeatures:
     name = "NodeDeclaredFeatures"
     depends = Depends(Aspect.OBJECT)
 
+    def __init__(self, args: object, handle: Handle) -> None:
+        self.enabled = handle.release.enabled("NodeDeclaredFeatures")
+
     def events_to_register(self) -> Sequence[Registration]:
+        if not self.enabled:
+            return []
         return [
             (ClusterEvent(NODE, ADD | ActionType.UPDATE_NODE_DECLARED_FEATURE), after_node_change),
             (ClusterEvent(POD, UPDATE), after_pod_update),
@@ -37,7 +43,7 @@ class NodeDeclaredFeatures:
         return pod.required_features
 
     def pre_filter(self, pod: PodInfo, state: CycleState) -> Status | None:
-        return None if pod.required_features else SKIP
+        return None if self.enabled and pod.required_features else SKIP
 
     def filter(self, pod: PodInfo, node: NodeInfo, state: CycleState) -> Status | None:
         declared = node.node.status.declared_features

@@ -64,8 +64,8 @@ def test_an_assumed_pod_is_confirmed_by_the_watch() -> None:
 
 
 def test_an_assumed_pods_end_is_told_when_it_begins_and_when_it_is_over() -> None:
-    world, gone = World(node("n")), list[str]()
-    world.core.intake._assumed_gone = lambda pod: gone.append(pod.uid)
+    world = World(node("n"))
+    gone = world.told.gone
     world.set_pod(pod("a"))
     entry = world.core.queue.pop()
     assert entry is not None

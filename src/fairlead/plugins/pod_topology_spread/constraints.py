@@ -4,6 +4,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fairlead.cluster.nodes import NodeInfo
 from fairlead.framework.handle import Handle
@@ -120,6 +121,9 @@ class ConstraintsOf:
                 listed = read_spread_constraints(spelt)
             except DecodeError as problem:
                 listed = str(problem)
+            else:
+                if not self.handle.release.enabled("MatchLabelKeysInPodTopologySpread"):
+                    listed = tuple([replace(each, match_label_keys=()) for each in listed])
             self._read[spelt] = listed
         if isinstance(listed, str):
             return Constraints(hard_fault=listed, soft_fault=listed)
