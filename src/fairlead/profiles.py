@@ -79,10 +79,12 @@ def build_profiles(
     layouts = check_profiles(configuration, ask)
     check_groups(layouts)
     profiles = with_extenders(configuration).profiles
-    return {
-        layout.scheduler_name: Profile(layout, classes, args_of(profile), handle)
-        for layout, profile in zip(layouts, profiles, strict=True)
-    }
+    built: dict[str, Profile] = {}
+    for layout, profile in zip(layouts, profiles, strict=True):
+        one = built[layout.scheduler_name] = Profile(layout, classes, args_of(profile), handle)
+        own, general = (each.percentage_of_nodes_to_score for each in (profile, configuration))
+        one.percentage_of_nodes_to_score = (general if own is None else own) or 0
+    return built
 
 
 def missing_plugins(

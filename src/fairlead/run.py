@@ -19,6 +19,7 @@ from fairlead.binding.bind import Binding, ClientIo
 from fairlead.binding.outcome import Outcome
 from fairlead.clock import SystemClock
 from fairlead.cluster.state import Cluster
+from fairlead.config.golang import as_format
 from fairlead.config.release import RELEASE_1_36, Release
 from fairlead.config.types import KubeSchedulerConfiguration
 from fairlead.framework.waiting import WaitingPods
@@ -113,6 +114,7 @@ class Process:
     ) -> None:
         self.configuration = configuration
         self.access = access
+        self.release = release
         self.listeners = listeners or Listeners()
         self.clock = SystemClock()
         self.metrics = Metrics()
@@ -122,7 +124,7 @@ class Process:
             configuration,
             classes,
             self.clock,
-            random.Random(seed).randrange,
+            None if release.strict else random.Random(seed).randrange,
             self.bell,
             release,
         )
@@ -272,8 +274,9 @@ class Process:
         def rejected(status: int, body: bytes) -> None:
             log.error(body[:200].decode(errors="replace"), "An event was refused", status=status)
 
+        spelt = as_format if self.release.strict else str
         return {
-            name: EventRecorder(events, name, f"{name}-{host}", self.clock, rejected)
+            name: EventRecorder(events, name, f"{name}-{host}", self.clock, rejected, spelt)
             for name in self.core.profiles
         }
 

@@ -59,7 +59,7 @@ class Core:
         configuration: KubeSchedulerConfiguration,
         classes: Mapping[str, type],
         clock: Clock,
-        choose: Choose,
+        choose: Choose | None,
         told: Told,
         release: Release = RELEASE_1_36,
     ) -> None:

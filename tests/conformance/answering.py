@@ -33,7 +33,7 @@ from fairlead.profiles import BUILT_IN, known_points
 from fairlead.queue.entry import QueuedPodInfo
 from fairlead.scheduler import Core
 from tests.conformance.history import Arrival
-from tests.conformance.irrelevant import crowded
+from tests.conformance.irrelevant import SAMPLED, crowded
 
 Json = dict[str, Any]
 DEFAULT = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -141,7 +141,8 @@ class Stage:
         objects.sort(key=lambda o: (o["metadata"].get("namespace", ""), o["metadata"]["name"]))
         self.pods = [completed(pod) for pod in case.get("pods") or [case["pod"]]]
         arrival = Arrival(self.core)
-        if options.history is None:
+        nodes = sum(obj["kind"] == "Node" for obj in objects)
+        if options.history is None or nodes >= SAMPLED:  # there, the order of arrival counts
             arrival.directly(objects)
         else:
             chance = Random(f"{options.history}/{case['id']}")
@@ -222,6 +223,8 @@ def told(detail: Detail) -> Json:
         said["filter"] = {node: status(refusal) for node, refusal in detail.filter.items()}
     if detail.scores is not None:
         said["scores"], said["totals"] = detail.scores, detail.totals
+    if detail.evaluated:
+        said["evaluated"] = detail.evaluated
     if detail.winners is not None:
         said["winners"] = detail.winners
     return said

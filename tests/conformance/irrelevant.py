@@ -18,6 +18,8 @@ Json = dict[str, Any]
 TAINT = {"key": "example.com/irrelevant", "effect": "NoSchedule"}
 TAINTED = "node(s) had untolerated taint(s)"
 HELPLESS = "Preemption is not helpful for scheduling"
+SAMPLED = 99
+"""With so many nodes, more of them would change which of them kube-scheduler looks at."""
 PREFIX = "zz-irrelevant-"
 LEFT_OUT = re.compile(r"node\(s\) didn't satisfy plugin\(s\) \[[^]]*\](?! simul)")
 
@@ -26,7 +28,7 @@ def crowded(case: Json, least: int) -> tuple[Json, int]:
     """The case with so many nodes more, and their number: none where they would be relevant."""
     nodes = [obj for obj in case.get("objects", ()) if obj["kind"] == "Node"]
     pods = [case["pod"]] if "pod" in case else case.get("pods", [])
-    if not nodes or not pods or any(_tolerates_all(pod) for pod in pods):
+    if len(nodes) >= SAMPLED or not nodes or not pods or any(_tolerates_all(pod) for pod in pods):
         return case, 0
     if '"plugins"' in json.dumps(case.get("config")):
         return case, 0  # who knows whether taints matter, and after which filter

@@ -6,6 +6,7 @@ preemption) or shows as a difference between its two answers.
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 from collections.abc import Sequence
@@ -70,3 +71,10 @@ def _answers(oracle: Path, cases: Sequence[Json], arguments: tuple[str, ...]) ->
     if done.returncode or len(answers) != len(cases):
         raise OracleFailedError(done.stderr[-4000:])
     return answers
+
+
+def record(file: Path, oracle: Path, cases: Sequence[Json]) -> None:
+    """Write the cases with their answers, packed so that the same ones give the same bytes."""
+    with file.open("wb") as out, gzip.GzipFile(filename="", fileobj=out, mode="wb", mtime=0) as to:
+        for vector in vectors(oracle, cases):
+            to.write(json.dumps(vector, separators=(",", ":")).encode() + b"\n")

@@ -17,6 +17,7 @@ from fairlead.cluster.images import Images
 from fairlead.cluster.labels import LabelColumn, LabelColumns
 from fairlead.cluster.nodeinfo import HostPort, NodeInfo
 from fairlead.cluster.objects import Objects
+from fairlead.cluster.order import NodeOrder
 from fairlead.cluster.taints import TaintSets
 from fairlead.cluster.terms import PlacedTerms
 from fairlead.model.node import Node
@@ -42,6 +43,7 @@ class NodeTable:
             self.columns, changes, Objects(changes) if objects is None else objects
         )
         self.domains = DomainStore(self)
+        self.order = NodeOrder()
         self._free: list[int] = []
 
     def __len__(self) -> int:
@@ -69,6 +71,7 @@ class NodeTable:
         info = NodeInfo(row, node)
         self.infos[row] = info
         self.rows[info.name] = row
+        self.order.add(row, node.metadata.labels)
         self.columns.exists[row] = True
         self.changes.resize(len(self.rows))
         self._write(info, node, None)
@@ -91,6 +94,7 @@ class NodeTable:
         columns.exists[row] = columns.unschedulable[row] = False
         self._write_allocatable(info, NO_RESOURCES, 0)
         del self.rows[info.name]
+        self.order.remove(row)
         self.infos[row] = None
         self._free.append(row)
         self.changes.mark_all(row)
@@ -140,6 +144,7 @@ class NodeTable:
         if labels != info.labels:
             self.labels.write(row, labels, info.labels)
             info.labels = labels
+            self.order.move(row, labels)
             mark(Aspect.LABELS, row)
         taints, unschedulable = node.spec.taints, node.spec.unschedulable
         if taints != info.taints or unschedulable != info.unschedulable:

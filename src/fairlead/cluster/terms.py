@@ -149,16 +149,16 @@ class PlacedTerms:
         self._tallied[placed] = None
         return tally
 
-    def namespaces_of(self, term: PodTerm) -> frozenset[str] | None:
+    def namespaces_of(self, term: PodTerm, *, strict: bool = False) -> frozenset[str] | None:
         """The namespaces that the term of a pod that is yet to be placed means; None for all.
 
-        A selector that also matches a namespace without any labels means all of them: 1.36 asks
-        it about the labels of no namespace at all when it looks at placed pods.
+        Held to kube-scheduler's letter, a selector that also matches a namespace without labels
+        means all of them: 1.36 asks it about no labels at all when it looks at placed pods.
         """
         selector = term.namespace_selector
         if selector.nothing:
             return term.namespaces
-        if selector.matches(NO_LABELS):
+        if selector.everything or (strict and selector.matches(NO_LABELS)):
             return None
         version = self._changes.version(NAMESPACES)
         known = self._named.get(selector)

@@ -36,6 +36,7 @@ _JSON_ESCAPES: Final = {
     "\\": "\\\\",
     '"': '\\"',
 }
+_VERB: Final = re.compile(r"%[-+ #0]*\d*(?:\.\d*)?(?P<verb>.)?", re.DOTALL)
 MAX_INT64: Final = (1 << 63) - 1
 MIN_INT64: Final = -(1 << 63)
 NANOSECOND_UNITS: Final = {
@@ -289,3 +290,18 @@ def _positional(digits: str, exponent: int) -> str:
 def _scientific(digits: str, exponent: int) -> str:
     mantissa = digits[0] + ("." + digits[1:] if len(digits) > 1 else "")
     return f"{mantissa}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
+
+
+def as_format(text: str) -> str:
+    """The text as Go prints it when it is taken for a format without operands.
+
+    Whatever follows a percent sign is a verb there, whose operand is missing.
+    """
+    return _VERB.sub(_without_operand, text)
+
+
+def _without_operand(found: re.Match[str]) -> str:
+    verb = found["verb"]
+    if verb is None:
+        return "%!(NOVERB)"
+    return "%" if verb == "%" else f"%!{verb}(MISSING)"

@@ -14,6 +14,7 @@ from fairlead.cycle.prefilter import PreFiltered, pre_filter
 from fairlead.cycle.shape import Shape
 from fairlead.cycle.shapes import Key, Shapes
 from fairlead.framework.instance import PluginInstance
+from fairlead.framework.nodeset import Rows
 from fairlead.framework.profile import Profile
 from fairlead.framework.state import CycleState
 from fairlead.model.podinfo import PodInfo
@@ -37,6 +38,8 @@ class Attempt:
     filters: Sequence[PluginInstance]
     fresh: Sequence[PluginInstance]
     detail: Detail | None
+    fitting: Rows | None = None
+    """The rows that pass in the order in which they were found, where that counts."""
 
 
 def begin(

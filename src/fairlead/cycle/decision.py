@@ -61,4 +61,6 @@ class Detail:
     filter: dict[str, Refusal | None] | None = None
     scores: dict[str, dict[str, int]] | None = None
     totals: dict[str, int] | None = None
+    evaluated: int = 0
+    """How many nodes were looked at, where that was not all of them."""
     winners: list[str] | None = None

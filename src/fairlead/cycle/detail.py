@@ -50,6 +50,13 @@ class Teller:
         }
         return verdict.passed
 
+    def narrowed(self, detail: Detail, seen: Rows) -> None:
+        """Leave out the nodes that the search has not come to."""
+        assert detail.filter is not None
+        detail.evaluated = len(seen)
+        names = [self.table.info(row).name for row in seen.tolist()]
+        detail.filter = {name: detail.filter[name] for name in names}
+
     def scored(
         self,
         detail: Detail,

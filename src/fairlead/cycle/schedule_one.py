@@ -24,6 +24,7 @@ from fairlead.cycle.filter import filter_nodes, refusal_of
 from fairlead.cycle.kept import Engine
 from fairlead.cycle.postfilter import post_filter
 from fairlead.cycle.reserve import permit, reserve, unreserve
+from fairlead.cycle.sampling import Sampling, first_of
 from fairlead.cycle.score import normalized, pre_score, score_nodes
 from fairlead.cycle.shapes import Key, Shapes, signature
 from fairlead.framework.handle import Handle
@@ -41,6 +42,8 @@ VERIFY_EVERY = 1000
 NO_NODES = "no nodes available to schedule pods"
 UNSTEADY = "a filter plugin gives two answers to the same question"
 
+NO_ROWS: Rows = np.zeros(0, np.intp)
+
 Choose = Callable[[int], int]
 """A number below the given one, each as likely: breaks ties."""
 
@@ -48,12 +51,14 @@ Choose = Callable[[int], int]
 class SchedulingCycle:
     """Decides pods one at a time against one cluster."""
 
-    def __init__(self, cluster: Cluster, handle: Handle, choose: Choose) -> None:
+    def __init__(self, cluster: Cluster, handle: Handle, choose: Choose | None) -> None:
+        """Without `choose`, ties are broken as kube-scheduler does, by the order of the nodes."""
         self.cluster = cluster
         self.handle = handle
         self.choose = choose
         self.engine = Engine(cluster.nodes, handle)
         self.shapes = Shapes(self.engine)
+        self.sampling = Sampling(cluster.nodes.order, strict=handle.release.strict)
         self.decisions = 0
 
     def schedule_one(
@@ -115,7 +120,7 @@ class SchedulingCycle:
         """Filter and score a few nodes afresh."""
         rows = self._candidates(attempt)
         verdict = filter_nodes(attempt.filters, attempt.pod, rows, attempt.state, self.handle)
-        rows = verdict.passed
+        rows = self._sampled(attempt, verdict.passed)
         if rows.size <= 1:
             return int(rows[0]) if rows.size else None
         scorers = [i for i in attempt.profile.score if i.weight]
@@ -133,7 +138,8 @@ class SchedulingCycle:
             )
         nodes = self.handle.nodes_when_asked(lambda: (totals >= 0).nonzero()[0])
         idle: set[PluginInstance] | None = None
-        if not attempt.fresh and not shape.scaled and shape.failure is None:
+        sampling = self.sampling.of(profile)
+        if not (attempt.fresh or shape.scaled or sampling) and shape.failure is None:
             idle = self._idle(attempt, nodes)
             if idle is not None and len(idle) == len(profile.unsigned_score):
                 best = int(totals.argmax())
@@ -145,6 +151,8 @@ class SchedulingCycle:
         if attempt.fresh and rows.size:
             verdict = filter_nodes(attempt.fresh, attempt.pod, rows, attempt.state, self.handle)
             rows = verdict.passed
+        if sampling:
+            rows, idle = self._sampled(attempt, rows), None
         if rows.size <= 1:
             return int(rows[0]) if rows.size else None
         if shape.failure is not None:
@@ -158,6 +166,15 @@ class SchedulingCycle:
         if profile.unsigned_score:
             summed = summed + self._fresh_scores(attempt, profile.unsigned_score, rows, idle)
         return self._select(attempt, rows, summed)
+
+    def _sampled(self, attempt: Attempt, passed: Rows) -> Rows:
+        """The rows that pass, as far as the search goes where it does not see all nodes."""
+        if not self.sampling.of(attempt.profile):
+            return passed
+        visit = self.sampling.visit(attempt.profile, self._candidates(attempt), passed)
+        self.sampling.moved(attempt.profile, visit)
+        attempt.fitting = visit.fitting
+        return np.sort(visit.fitting)
 
     def _idle(self, attempt: Attempt, nodes: NodeSet) -> set[PluginInstance] | None:
         """The scorers of which nothing is kept and that have no word on which node is better.
@@ -194,7 +211,12 @@ class SchedulingCycle:
         """One of the best rows, by chance."""
         if attempt.detail is not None:
             attempt.detail.winners = sorted(self.cluster.nodes.info(r).name for r in ties)
-        return int(ties[0 if len(ties) == 1 else self.choose(len(ties))])
+        if len(ties) == 1:
+            return int(ties[0])
+        if self.choose is None:
+            assert attempt.fitting is not None, "held to the letter, every search is a sample"
+            return int(ties[first_of(ties, attempt.fitting)])
+        return int(ties[self.choose(len(ties))])
 
     def _confirmed(self, attempt: Attempt, row: int) -> bool:
         """Ask the kept filters once more about the chosen row: no stale answer places a pod."""
@@ -261,6 +283,7 @@ class SchedulingCycle:
     def _unschedulable(self, attempt: Attempt) -> Decision | None:
         """No node fits: ask the filters afresh before saying so, and put the reasons in words."""
         shape, pod, found = attempt.shape, attempt.pod, attempt.found
+        self._sampled(attempt, NO_ROWS)
         signed = shape is not None and not attempt.fresh
         if shape is not None and signed and (known := shape.recall()) is not None:
             return replace(known, pod=pod)
@@ -304,6 +327,12 @@ class SchedulingCycle:
         rows = teller.filtered(
             detail, attempt.found, attempt.filters, self._looked_at(attempt), attempt.state, kept
         )
+        if self.sampling.of(profile) and rows.size:
+            candidates = self._candidates(attempt)
+            visit = self.sampling.visit(profile, candidates, rows)
+            rows = np.sort(visit.fitting)
+            if len(visit.seen) < len(candidates):
+                teller.narrowed(detail, visit.seen)
         nominated = self.cluster.nodes.get(attempt.pod.nominated_node_name)
         if nominated is None or nominated.row not in rows:
             scoring = {i for i, one in kept.items() if one.asks_score}

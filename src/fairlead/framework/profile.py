@@ -44,6 +44,8 @@ class Profile:
         def stage(point: str) -> list[PluginInstance]:
             return [self.plugins[n] for n in layout.names(point) if n in self.plugins]
 
+        self.percentage_of_nodes_to_score = 0
+        """How much of the nodes is looked at, between 1 and 100; 0 says nothing."""
         self.pre_enqueue = stage("preEnqueue")
         self.queue_sort = stage("queueSort")
         self.pre_filter = stage("preFilter")

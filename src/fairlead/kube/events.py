@@ -108,12 +108,15 @@ class EventRecorder:
         instance: str,
         clock: WallClock | None = None,
         on_rejected: Callable[[int, bytes], None] | None = None,
+        spelt: Callable[[str], str] = str,
     ) -> None:
+        """`spelt` makes the note of a failure of its message: it stays as it is."""
         self._posts = posts
         self._component = component
         self._instance = instance[:128]  # the API server refuses longer ones
         self._wall = (clock or SystemClock()).wall
         self._on_rejected = on_rejected
+        self._spelt = spelt
         self._encode = msgspec.json.Encoder().encode
         self._series: OrderedDict[tuple[Regarding, str, str, str], _Recorded] = OrderedDict()
         self._again: deque[tuple[_Event, int]] = deque()
@@ -131,7 +134,7 @@ class EventRecorder:
 
     def failed_scheduling(self, pod: Regarding, message: str) -> None:
         """No node was found for a pod; a repeat without a change of the pod joins its series."""
-        self.record(pod, "Warning", "FailedScheduling", "Scheduling", message)
+        self.record(pod, "Warning", "FailedScheduling", "Scheduling", self._spelt(_cut(message)))
 
     def record(
         self, regarding: Regarding, kind: EventType, reason: str, action: str, note: str

@@ -14,10 +14,12 @@ from . import (  # noqa: F401 - each of these modules registers its families
     device_parts,
     devices,
     messages,
+    namespaces,
     neighbours,
     placement,
     preemption,
     resources,
+    sampling,
     together,
     volumes,
 )

@@ -90,7 +90,8 @@ UNRESOLVABLE = Code.UNSCHEDULABLE_AND_UNRESOLVABLE
 
 def part(handle: Handle, term: PodTerm) -> Part:
     """The pods that a term of a pod yet to be placed means."""
-    return Part(handle.terms.namespaces_of(term), term.selector)
+    namespaces = handle.terms.namespaces_of(term, strict=handle.release.strict)
+    return Part(namespaces, term.selector)
 
 
 def totals_of(handle: Handle, terms: Iterable[PodTerm]) -> list[Totals]:
