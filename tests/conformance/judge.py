@@ -190,6 +190,13 @@ def _sequence(want: Sequence[Answer], got: Sequence[Answer]) -> Iterator[str]:
             return
 
 
+def fields(want: Answer, got: Answer) -> list[str]:
+    """The parts of the answer in which the two differ, as an answer names them."""
+    named = {re.split(r"[ :]", line)[0] for line in differences(want, got)}
+    inner = {"preemption": "postFilter", "candidate": "postFilter", "step": "sequence"}
+    return sorted({inner.get(name, name) for name in named})
+
+
 def _differ(what: str, want: object, got: object) -> Iterator[str]:
     if isinstance(want, dict) and isinstance(got, dict):
         yield from _differ_by_node(what, want, got)

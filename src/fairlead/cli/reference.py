@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -12,10 +12,8 @@ from fairlead.config.errors import ConfigError
 from fairlead.config.feature_gates import with_feature_gates
 from fairlead.config.release import RELEASE_1_36
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 
-
-def reference_options(command: Command) -> Any:
+def reference_options(command: Callable[..., Any]) -> Any:
     """`--feature-gates` and `--strict-reference`, handed to the command as one `release`."""
 
     @functools.wraps(command)
