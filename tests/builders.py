@@ -14,6 +14,7 @@ import msgspec
 
 from fairlead.cluster.state import Cluster
 from fairlead.config.loading import load
+from fairlead.config.release import RELEASE_1_36
 from fairlead.cycle.decision import Decision, Detail
 from fairlead.framework.profile import Profile
 from fairlead.model.decode import decode_node, decode_pod
@@ -191,8 +192,12 @@ class World:
         plugins: Sequence[type] | None = None,
         args: Mapping[str, Json] | None = None,
         choose: Choose = first,
+        strict: bool = False,
     ) -> None:
-        """`plugins` replaces the built-in ones, but for the queue's order and the binder."""
+        """`plugins` replaces the built-in ones, but for the queue's order and the binder.
+
+        `strict` is what --strict-reference is.
+        """
         self.cluster = Cluster()
         self.told = Told()
         classes = dict(BUILT_IN)
@@ -210,8 +215,9 @@ class World:
             load(msgspec.json.encode(config).decode()),
             classes,
             StoppedClock(),
-            choose,
+            None if strict else choose,
             self.told,
+            RELEASE_1_36.strictly() if strict else RELEASE_1_36,
         )
         self._numbers = itertools.count()
         for each in nodes:

@@ -32,6 +32,8 @@ PREEMPTION = re.compile(
     r" (no new claims to deallocate|still not schedulable|preemption:"
     r"|preemption is not|not eligible)"
 )
+# What makes a device of an extended resource.
+EXTENDED = re.compile("extendedResourceName|deviceclass.resource.kubernetes.io/")
 FAILED = re.compile(r'plugin "(\w+)" failed with')
 DEFAULTS = {plugin.name for plugin in RELEASE_1_36.default_plugins}
 NAMES = ("preFilterNodes", "preFilterPlugins", "winners")
@@ -230,6 +232,8 @@ def _refusing(vector: Vector) -> Iterator[str]:
     answer = vector.answer
     if any("nominatedNodeName" in obj.get("status", {}) for obj in vector.case.get("objects", ())):
         yield "DefaultPreemption"  # room is kept for other pods
+    if EXTENDED.search(json.dumps(vector.case)):
+        yield "DynamicResources"  # it grants what NodeResourcesFit would miss
     statuses = [answer.get("preEnqueue"), answer.get("preFilter")]
     statuses += (answer.get("filter") or {}).values()
     yield from (status["plugin"] for status in statuses if status and status.get("plugin"))

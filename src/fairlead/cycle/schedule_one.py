@@ -169,7 +169,7 @@ class SchedulingCycle:
 
     def _sampled(self, attempt: Attempt, passed: Rows) -> Rows:
         """The rows that pass, as far as the search goes where it does not see all nodes."""
-        if not self.sampling.of(attempt.profile):
+        if not passed.size or not self.sampling.of(attempt.profile):
             return passed
         visit = self.sampling.visit(attempt.profile, self._candidates(attempt), passed)
         self.sampling.moved(attempt.profile, visit)
@@ -283,7 +283,9 @@ class SchedulingCycle:
     def _unschedulable(self, attempt: Attempt) -> Decision | None:
         """No node fits: ask the filters afresh before saying so, and put the reasons in words."""
         shape, pod, found = attempt.shape, attempt.pod, attempt.found
-        self._sampled(attempt, NO_ROWS)
+        if self.sampling.of(attempt.profile):
+            seen = self.sampling.visit(attempt.profile, self._candidates(attempt), NO_ROWS)
+            self.sampling.moved(attempt.profile, seen)
         signed = shape is not None and not attempt.fresh
         if shape is not None and signed and (known := shape.recall()) is not None:
             return replace(known, pod=pod)

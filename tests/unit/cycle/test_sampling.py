@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.cluster.order import NodeOrder, zone_of
+from fairlead.cycle.decision import Detail, Placed
 from fairlead.cycle.sampling import enough, first_of
+from tests.builders import World, names_affinity, node, pod
 
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 OLD_ZONE = "failure-domain.beta.kubernetes.io/zone"
@@ -90,3 +92,42 @@ def test_of_the_best_that_one_wins_which_rises_to_the_top_of_the_heap(scores: li
     rows = np.arange(100, 100 + len(scores))
     ties = rows[np.array(scores) == max(scores)]
     assert ties[first_of(ties, rows)] == 100 + top_of_heap(scores)
+
+
+def placed(world: World, name: str, **fields: object) -> str:
+    decision = world.decide(pod(name, cpu="1", **fields))  # type: ignore[arg-type]
+    assert isinstance(decision, Placed)
+    return decision.node_name
+
+
+def test_to_the_letter_the_first_of_the_best_is_taken_and_else_any() -> None:
+    nodes = [node(name) for name in "abc"]
+    strict = World(*nodes, strict=True)
+    assert [placed(strict, f"p{number}") for number in range(3)] == ["a", "b", "c"]
+    assert placed(World(*nodes, choose=lambda ties: ties - 1), "p") == "c"
+
+
+def test_to_the_letter_a_part_of_the_nodes_is_looked_at_and_else_all() -> None:
+    nodes = [node(f"n{number:03d}") for number in range(250)]
+    detail = Detail()
+    World(*nodes).decide(pod("p"), detail)
+    assert (detail.evaluated, len(detail.filter or ())) == (0, 250)
+    strict = World(*nodes, strict=True)
+    seen: list[set[str]] = []
+    for number in range(2):
+        detail = Detail()
+        strict.decide(pod(f"p{number}"), detail)
+        assert detail.evaluated == 120
+        seen.append(set(detail.filter or ()))
+    assert not seen[0] & seen[1]
+
+
+def test_a_search_among_few_moves_the_beginning_of_the_next_one_too() -> None:
+    nodes = [node(f"n{number:03d}") for number in range(150)]
+    world = World(*nodes, strict=True)
+    placed(world, "p", affinity=names_affinity("n007", "n008", "n009"))
+    assert world.core.cycle.sampling.start == 3
+    world.decide(pod("q", cpu="9", affinity=names_affinity("n001", "n002")))
+    assert world.core.cycle.sampling.start == 5
+    world.decide(pod("r", cpu="9"))
+    assert world.core.cycle.sampling.start == 5
