@@ -1,0 +1,1 @@
+"""The expressions that select devices: Common Expression Language as Kubernetes has it."""
