@@ -32,6 +32,9 @@ WATCHED: Mapping[str, tuple[str, str]] = MappingProxyType(
         "ReplicationController": ("v1", "replicationcontrollers"),
         "ReplicaSet": ("apps/v1", "replicasets"),
         "StatefulSet": ("apps/v1", "statefulsets"),
+        "ResourceClaim": ("resource.k8s.io/v1", "resourceclaims"),
+        "ResourceSlice": ("resource.k8s.io/v1", "resourceslices"),
+        "DeviceClass": ("resource.k8s.io/v1", "deviceclasses"),
     }
 )
 """What is watched beside nodes and pods: by kind, the API version and the resource."""

@@ -163,6 +163,7 @@ class Process:
                 self.core.waiting,
             )
             stack.push_async_callback(binding.close)
+            self.core.errands.carried_by(binding.errand)
             watches = Watches(client, self.core.intake, self.metrics)
             await self._work(binding, watches, recorders)
             for recorder in recorders.values():

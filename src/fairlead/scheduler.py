@@ -65,8 +65,10 @@ class Core:
     ) -> None:
         self.cluster = cluster
         self.told = told
-        handle = Handle(cluster.nodes, cluster.objects, release)
+        wall: Callable[[], float] = getattr(clock, "wall", clock.now)
+        handle = Handle(cluster.nodes, cluster.objects, release, wall)
         self.waiting = handle.waiting
+        self.errands = handle.errands
         self.profiles = build_profiles(configuration, classes, handle)
         self.queue = SchedulingQueue(
             clock,

@@ -15,10 +15,11 @@ from typing import Any
 import msgspec
 
 from fairlead.binding.outcome import BothClocks, Outcome
-from fairlead.binding.plugins import bind, post_bind, pre_bind
+from fairlead.binding.plugins import bind, post_bind, pre_bind, prepares
 from fairlead.binding.requests import binding_body, binding_path
 from fairlead.cycle.decision import Placed, Unplaced
 from fairlead.cycle.diagnosis import count_reasons, fit_message
+from fairlead.framework.errands import Errand
 from fairlead.framework.profile import Profile
 from fairlead.framework.stages import Io
 from fairlead.framework.status import WRAPPED, Code, PluginError, Status
@@ -138,10 +139,33 @@ class Binding:
         self.under_way += 1
         profile = flight.profile
         self._queue.done(flight.entry.pod.uid)
-        if profile.pre_bind or not getattr(profile.bind[0].plugin, "posts_binding", False):
+        if self._prepared_by_plugins(flight) or not getattr(
+            profile.bind[0].plugin, "posts_binding", False
+        ):
             self._spawn(flight, self._by_plugins(flight))
         else:
             self._post(flight)
+
+    def _prepared_by_plugins(self, flight: Flight) -> bool:
+        """Whether any PreBind plugin has something to do for this pod."""
+        decision = flight.decision
+        return bool(flight.profile.pre_bind) and decision.state is not None and any(
+            prepares(each, decision.pod, decision.node_name, decision.state)
+            for each in flight.profile.pre_bind
+        )
+
+    def errand(self, work: Errand) -> None:
+        """Write what a stage without I/O has decided on."""
+        if not self._closed:
+            task = asyncio.ensure_future(self._run(work))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _run(self, work: Errand) -> None:
+        try:
+            await work(self._io)
+        except Exception as problem:  # noqa: BLE001 - whatever it was, it is told and over
+            log.error(problem, "Writing for a plugin failed")
 
     def _post(self, flight: Flight) -> None:
         pod, node_name = flight.entry.pod, flight.decision.node_name
@@ -299,7 +323,17 @@ class ClientIo:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    async def request(self, method: str, path: str, body: object = None) -> object:
+    async def request(
+        self, method: str, path: str, body: object = None, *, content_type: str = ""
+    ) -> object:
         """The decoded JSON of the answer. Raises ApiError or Unreachable."""
         data = None if body is None else msgspec.json.encode(body)
-        return await self._client.json(method, path, body=data)
+        return await self._client.json(
+            method, path, body=data, content_type=content_type or "application/json"
+        )
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    def now(self) -> float:
+        return asyncio.get_running_loop().time()

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from fairlead.framework.instance import PluginInstance
 from fairlead.framework.profile import Profile
 from fairlead.framework.stages import Io
 from fairlead.framework.state import CycleState
@@ -27,6 +28,18 @@ async def pre_bind(
         if status is not None and status.code != Code.SUCCESS:
             return refusal(instance.name, "PreBind", status)
     return None
+
+
+def prepares(instance: PluginInstance, pod: PodInfo, node_name: str, state: CycleState) -> bool:
+    """Whether a PreBind plugin has something to do for the pod; one that fails to say so has."""
+    ask = getattr(instance.plugin, "pre_bind_pre_flight", None)
+    if ask is None:
+        return True
+    try:
+        status: Status | None = ask(pod, node_name, state)
+    except Exception:  # noqa: BLE001 - its PreBind will fail too, and that is told
+        return True
+    return status is None or status.code != Code.SKIP
 
 
 async def bind(profile: Profile, pod: PodInfo, node_name: str, state: CycleState, io: Io) -> Status:

@@ -26,6 +26,7 @@ class Aspect(IntEnum):
     PORTS = 5
     IMAGES = 6
     OBJECT = 7
+    DEVICES = 8
 
 
 class Log:

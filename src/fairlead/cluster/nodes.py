@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from fairlead.cluster.changes import Aspect, Changes
 from fairlead.cluster.columns import Columns, capped
+from fairlead.cluster.devices.devices import Devices
 from fairlead.cluster.domains import DomainStore
 from fairlead.cluster.groups import Groups
 from fairlead.cluster.images import Images
@@ -39,9 +40,9 @@ class NodeTable:
         self.taints = TaintSets(self.columns)
         self.images = Images(changes)
         self.groups = Groups(self.columns)
-        self.terms = PlacedTerms(
-            self.columns, changes, Objects(changes) if objects is None else objects
-        )
+        objects = Objects(changes) if objects is None else objects
+        self.terms = PlacedTerms(self.columns, changes, objects)
+        self.devices = Devices(objects, changes, self.rows)
         self.domains = DomainStore(self)
         self.order = NodeOrder()
         self._free: list[int] = []
@@ -95,6 +96,7 @@ class NodeTable:
         self._write_allocatable(info, NO_RESOURCES, 0)
         del self.rows[info.name]
         self.order.remove(row)
+        self.devices.pools.forget(info.name)
         self.infos[row] = None
         self._free.append(row)
         self.changes.mark_all(row)

@@ -25,7 +25,7 @@ from fairlead.cycle.kept import Engine
 from fairlead.cycle.postfilter import post_filter
 from fairlead.cycle.reserve import permit, reserve, unreserve
 from fairlead.cycle.sampling import Sampling, first_of
-from fairlead.cycle.score import normalized, pre_score, score_nodes
+from fairlead.cycle.score import indifferent, normalized, pre_score, score_nodes
 from fairlead.cycle.shapes import Key, Shapes, signature
 from fairlead.framework.handle import Handle
 from fairlead.framework.instance import PluginInstance
@@ -183,7 +183,8 @@ class SchedulingCycle:
         """
         profile = attempt.profile
         try:
-            return pre_score(profile.unsigned_score, profile, attempt.pod, nodes, attempt.state)
+            idle = pre_score(profile.unsigned_score, profile, attempt.pod, nodes, attempt.state)
+            return idle | indifferent(profile.unsigned_score, attempt.pod, attempt.state)
         except PluginError:
             return None
 

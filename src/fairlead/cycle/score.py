@@ -42,6 +42,21 @@ def pre_score(
     return skipped
 
 
+def indifferent(
+    scorers: Collection[PluginInstance], pod: PodInfo, state: CycleState
+) -> set[PluginInstance]:
+    """The scorers without PreScore that give no node anything for this pod."""
+    found: set[PluginInstance] = set()
+    for instance in scorers:
+        if instance.indifferent is not None:
+            try:
+                if instance.indifferent(pod, state):
+                    found.add(instance)
+            except Exception as problem:
+                raise crash(instance.name, "Score", problem) from problem
+    return found
+
+
 def normalized(
     instance: PluginInstance, pod: PodInfo, raw: Int64 | int, size: int, state: CycleState
 ) -> Int64:

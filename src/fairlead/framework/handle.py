@@ -1,10 +1,11 @@
 """What a plugin may ask of the scheduler that runs it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from fairlead.cluster.changes import Changes
+from fairlead.cluster.devices.devices import Devices
 from fairlead.cluster.domains import Domains, Tally, Topology
 from fairlead.cluster.groups import PodQuery
 from fairlead.cluster.images import Images
@@ -12,9 +13,9 @@ from fairlead.cluster.nodes import NodeInfo, NodeTable
 from fairlead.cluster.objects import Objects
 from fairlead.cluster.terms import PlacedTerms
 from fairlead.config.release import RELEASE_1_36, Release
+from fairlead.framework.errands import Errands
 from fairlead.framework.nodeset import NodeSet, Reasons, Rows
 from fairlead.framework.waiting import WaitingPods
-
 
 class Handle:
     """Given to each plugin when it is made. Everything it shows is live and read-only.
@@ -22,22 +23,40 @@ class Handle:
     But for `waiting`: a plugin allows and rejects the pods that Permit plugins hold.
     """
 
-    __slots__ = ("_nodes", "_reasons", "objects", "release", "waiting")
+    __slots__ = (
+        "_nodes",
+        "_reasons",
+        "errands",
+        "objects",
+        "release",
+        "waiting",
+        "wall",
+    )
 
     def __init__(
         self,
         nodes: NodeTable,
         objects: Objects | None = None,
         release: Release = RELEASE_1_36,
+        wall: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self._nodes = nodes
         self.release = release
         """Which features are on, and whether kube-scheduler is followed to the letter."""
         self.objects = Objects(nodes.changes) if objects is None else objects
-        """Services, controllers, namespaces."""
+        """Services, controllers, namespaces, claims, volumes."""
+        self.wall = wall
+        """The time of day, for what is compared with the times in objects."""
         self.waiting = WaitingPods()
         """The pods that Permit plugins hold."""
+        self.errands = Errands()
+        """What a stage without I/O has decided to write."""
         self._reasons = Reasons()
+
+    @property
+    def features(self) -> Mapping[str, bool]:
+        """Which feature gates are on; one that is not named is off."""
+        return self.release.feature_gates
 
     def node(self, name: str) -> NodeInfo | None:
         return self._nodes.get(name)
@@ -59,6 +78,11 @@ class Handle:
     def terms(self) -> PlacedTerms:
         """What placed pods say of other pods."""
         return self._nodes.terms
+
+    @property
+    def devices(self) -> Devices:
+        """Devices, the claims for them, and what is given out."""
+        return self._nodes.devices
 
     def domains(self, topology: Topology) -> Domains:
         """The nodes by the value of a label."""

@@ -34,6 +34,7 @@ class PluginInstance:
         "filter",
         "filter_nodes",
         "index",
+        "indifferent",
         "kept",
         "name",
         "normalize_score",
@@ -64,6 +65,10 @@ class PluginInstance:
         self.facts: Callable[[PodInfo], tuple[Hashable, ...]] | None = getattr(
             plugin, "facts", None
         )
+        self.indifferent: Callable[[PodInfo, CycleState], bool] | None = getattr(
+            plugin, "indifferent", None
+        )
+        """Whether Score is zero on every node for this pod: for scorers without PreScore."""
         self.pre_filter: Any = getattr(plugin, "pre_filter", None)
         self.pre_score: Any = getattr(plugin, "pre_score", None)
         self.normalize_score: Any = getattr(plugin, "normalize_score", None)

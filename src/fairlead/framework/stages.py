@@ -134,13 +134,27 @@ class Permit(Protocol):
 
 
 class Io(Protocol):
-    """The only way of a plugin to the API server: requests by method, path and JSON body."""
+    """The only way of a plugin to the API server, and to wait: requests by method and path.
 
-    async def request(self, method: str, path: str, body: object = None) -> object: ...
+    The body is sent as JSON; a PATCH needs the `content_type` that says which sort of patch it is.
+    A refusal is raised as an exception with the HTTP code as its `status`.
+    """
+
+    async def request(
+        self, method: str, path: str, body: object = None, *, content_type: str = ""
+    ) -> object: ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+    def now(self) -> float: ...
 
 
 class PreBind(Protocol):
-    """Do what must be done before the pod is bound; may await."""
+    """Do what must be done before the pod is bound; may await.
+
+    A plugin may have `pre_bind_pre_flight(pod, node_name, state)`, which returns SKIP for a pod for
+    which there is nothing to do: a pod for which all plugins do so is bound without ado.
+    """
 
     async def pre_bind(
         self, pod: "PodInfo", node_name: str, state: "CycleState", io: Io

@@ -147,10 +147,18 @@ class Client:
             raise unreachable(str(url), error, written=method != "GET") from error
 
     async def json(
-        self, method: str, path: str, *, params: Params = None, body: Body = None
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Params = None,
+        body: Body = None,
+        content_type: str = JSON,
     ) -> Any:
         """`raw`, decoded: for paths that are no resource, such as /version."""
-        return _decoded(await self.raw(method, path, params=params, body=body))
+        return _decoded(
+            await self.raw(method, path, params=params, body=body, content_type=content_type)
+        )
 
     async def get(
         self,

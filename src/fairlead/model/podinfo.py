@@ -17,6 +17,7 @@ from fairlead.model.facts import DEFAULT_FEATURES, Facts, HostPort, PodFeatures
 from fairlead.model.features import required_features
 from fairlead.model.meta import OwnerReference
 from fairlead.model.pod import Pod, PodCondition
+from fairlead.model.requests import Demands
 from fairlead.model.resources import Resources
 from fairlead.model.selector import RequiredNodeAffinity, WeightedTerms
 from fairlead.model.toleration import Toleration
@@ -75,6 +76,8 @@ class PodInfo(Struct, frozen=True, eq=False, gc=False):
     resource_claim_statuses: bytes
     extended_resource_claim_status: bytes
     pod_scheduled: PodCondition | None
+    demands: Demands
+    """What each container requests."""
 
     def on(self, node_name: str) -> "PodInfo":
         """This pod as it is once it is bound to the node: what is assumed before the API knows."""
@@ -153,4 +156,5 @@ class PodInfos:
             facts.raw(status.resource_claim_statuses),
             facts.raw(status.extended_resource_claim_status),
             None if spec.node_name else facts.condition(status.conditions, POD_SCHEDULED),
+            containers.demands,
         )

@@ -134,6 +134,8 @@ class DeviceCondition(Struct, frozen=True, gc=False):
 
     type: str = ""
     status: str = ""
+    reason: str = ""
+    message: str = ""
 
 
 class AllocatedDeviceStatus(Struct, rename="camel", frozen=True, gc=False):
@@ -186,11 +188,27 @@ class DeviceAttribute(Struct, frozen=True, gc=False):
     version: str | None = None
 
 
+class CapacityRequestPolicyRange(Struct, frozen=True, gc=False):
+    """The shares between two amounts, in steps."""
+
+    min: Amount = None
+    max: Amount = None
+    step: Amount = None
+
+
+class CapacityRequestPolicy(Struct, rename="camel", frozen=True, gc=False):
+    """The shares of a capacity that may be had, and the one that is had by default."""
+
+    default: Amount = None
+    valid_values: tuple[Amount, ...] = ()
+    valid_range: CapacityRequestPolicyRange | None = None
+
+
 class DeviceCapacity(Struct, rename="camel", frozen=True, gc=False):
     """An amount that a device has, and how it may be cut up."""
 
     value: Amount = None
-    request_policy: Raw = NO_BYTES
+    request_policy: CapacityRequestPolicy | None = None
 
 
 class Counter(Struct, frozen=True, gc=False):

@@ -1,0 +1,1 @@
+"""DynamicResources: devices for pods, by ResourceClaims or as extended resources."""
