@@ -1,7 +1,7 @@
 """NodeResourcesBalancedAllocation: prefers nodes whose resources are used evenly with the pod."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +11,14 @@ from fairlead.cluster.columns import Int64
 from fairlead.cluster.nodes import NodeInfo
 from fairlead.config.args import NodeResourcesBalancedAllocationArgs
 from fairlead.framework.depends import Depends
+from fairlead.framework.handle import Handle
 from fairlead.framework.nodeset import NodeSet
 from fairlead.framework.stages import MAX_NODE_SCORE
 from fairlead.framework.state import CycleState
 from fairlead.framework.status import SKIP, Status
 from fairlead.model.podinfo import PodInfo
 from fairlead.plugins.scoring.allocation import Request, requests_of
+from fairlead.plugins.scoring.devices import DeviceResources
 
 HALF = MAX_NODE_SCORE // 2
 PRE_SCORE = "PreScoreNodeResourcesBalancedAllocation"
@@ -28,11 +30,17 @@ class NodeResourcesBalancedAllocation:
     name = "NodeResourcesBalancedAllocation"
     depends = Depends(Aspect.REQUESTED, Aspect.ALLOCATABLE)
 
-    def __init__(self, args: NodeResourcesBalancedAllocationArgs) -> None:
+    def __init__(self, args: NodeResourcesBalancedAllocationArgs, handle: Handle) -> None:
+        self.devices = DeviceResources(handle)
         self.weights = tuple((r.name, r.weight) for r in args.resources)
 
     def reads(self, pod: PodInfo) -> object:
         return pod.balanced_request
+
+    def facts(self, pod: PodInfo) -> tuple[Hashable, ...]:
+        if not pod.balanced_request.scalars:
+            return ()
+        return self.devices.facts(requests_of(pod.balanced_request, self.weights))
 
     def pre_score(self, pod: PodInfo, nodes: NodeSet, state: CycleState) -> Status | None:
         """A pod that requests none of the resources cannot be balanced."""
@@ -49,9 +57,10 @@ class NodeResourcesBalancedAllocation:
         if requests is None:
             return 0
         for resource, _, amount in requests:
-            capacity = node.allocatable(resource)
+            capacity, used = node.allocatable(resource), node.requested(resource)
+            if not capacity:
+                capacity, used = self.devices.used(node, resource)
             if capacity:
-                used = node.requested(resource)
                 before.append(min(float(used) / float(capacity), 1.0))
                 after.append(min(float(used + amount) / float(capacity), 1.0))
         return HALF + (HALF + balance(after) - balance(before)) // 2
@@ -64,8 +73,9 @@ class NodeResourcesBalancedAllocation:
         if requests is None:
             return 0
         for resource, _, amount in requests:
-            capacity = nodes.allocatable(resource)
-            used = nodes.requested(resource)
+            used, capacity = self.devices.columns(
+                nodes, resource, nodes.requested(resource), nodes.allocatable(resource)
+            )
             there = np.maximum(capacity, 1)
             before.append(np.minimum(used / there, 1.0))
             after.append(np.minimum((used + amount) / there, 1.0))

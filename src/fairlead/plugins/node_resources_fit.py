@@ -4,29 +4,35 @@ The verdict of a node is computed as bits, one for each resource that is short, 
 the reasons are put together only for the nodes that refuse.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
 from fairlead.cluster.changes import Aspect
 from fairlead.cluster.columns import Int64, Mask
+from fairlead.cluster.devices.classes import IMPLICIT
 from fairlead.cluster.nodes import NodeInfo
 from fairlead.config.args import NodeResourcesFitArgs
 from fairlead.framework.depends import Depends
+from fairlead.framework.handle import Handle
 from fairlead.framework.nodeset import NodeSet, Verdicts
 from fairlead.framework.stages import PreFilterResult
 from fairlead.framework.state import CycleState
 from fairlead.framework.status import Code, Status, error
 from fairlead.model.node import Node
 from fairlead.model.podinfo import PodInfo
+from fairlead.model.resource import DeviceClass
 from fairlead.model.resources import Resources, is_extended
 from fairlead.plugins.scoring.allocation import Request, requests_of
+from fairlead.plugins.scoring.devices import DeviceResources
 from fairlead.plugins.scoring.strategies import strategy
 from fairlead.queue.events import (
     ADD,
     DELETE,
+    DEVICE_CLASS,
     NODE,
     POD,
+    UPDATE,
     ActionType,
     ClusterEvent,
     QueueingHint,
@@ -43,7 +49,8 @@ class NodeResourcesFit:
     name = "NodeResourcesFit"
     depends = Depends(Aspect.REQUESTED, Aspect.ALLOCATABLE)
 
-    def __init__(self, args: NodeResourcesFitArgs) -> None:
+    def __init__(self, args: NodeResourcesFitArgs, handle: Handle) -> None:
+        self.devices = DeviceResources(handle)
         self.ignored = frozenset(args.ignored_resources)
         self.ignored_groups = frozenset(args.ignored_resource_groups)
         self.weights = tuple((r.name, r.weight) for r in args.scoring_strategy.resources)
@@ -53,15 +60,17 @@ class NodeResourcesFit:
         return [
             (ClusterEvent(POD, DELETE | ActionType.UPDATE_POD_SCALE_DOWN), after_pod_change),
             (ClusterEvent(NODE, ADD | ActionType.UPDATE_NODE_ALLOCATABLE), self.after_node_change),
+            (ClusterEvent(DEVICE_CLASS, ADD | UPDATE), after_class_change),
         ]
 
     def after_node_change(self, pod: PodInfo, old: Node | None, new: Node) -> QueueingHint:
         """The pod would fit if the node were empty, and the node has more than before."""
         has, most_pods = new.allocatable_resources()
         needs = wanted(pod.request, self.counted(pod))
-        if most_pods < 1 or any(amount > has.get(resource) for resource, amount in needs):
+        as_devices = {n for n, _ in needs if has.get(n) <= 0 and self.devices.backing(n)}
+        if most_pods < 1 or any(q > has.get(n) for n, q in needs if n not in as_devices):
             return QueueingHint.SKIP
-        if old is None:
+        if old is None or as_devices:
             return QueueingHint.QUEUE
         had, most_pods_before = old.allocatable_resources()
         grew = any(has.get(resource) > had.get(resource) for resource, _ in needs)
@@ -69,6 +78,11 @@ class NodeResourcesFit:
 
     def reads(self, pod: PodInfo) -> object:
         return pod.request, pod.score_request
+
+    def facts(self, pod: PodInfo) -> tuple[Hashable, ...]:
+        if not pod.request.scalars:
+            return ()
+        return self.devices.facts(requests_of(pod.score_request, self.weights))
 
     def pre_filter(self, pod: PodInfo, state: CycleState) -> PreFilterResult | Status | None:
         state.write(PRE_FILTER, self.counted(pod))
@@ -95,7 +109,12 @@ class NodeResourcesFit:
             and not request.scalars
         ):
             return None
-        return shortage(request, noted(state), node)
+        scalars = [
+            (name, amount)
+            for name, amount in noted(state)
+            if node.allocatable(name) > 0 or self.devices.backing(name) is None
+        ]
+        return shortage(request, scalars, node)
 
     def filter_nodes(self, pod: PodInfo, nodes: NodeSet, state: CycleState) -> Verdicts | None:
         if PRE_FILTER not in state:
@@ -107,6 +126,8 @@ class NodeResourcesFit:
         for resource, amount in wanted(pod.request, noted(state)):
             allocatable = nodes.allocatable(resource)
             lacking = amount > allocatable - nodes.requested(resource)
+            if self.devices.backing(resource) is not None:
+                lacking &= allocatable > 0  # elsewhere it is DynamicResources that looks for it
             if lacking.any():
                 short.append((f"Insufficient {resource}", lacking))
                 hopeless |= lacking & (amount > allocatable)
@@ -119,19 +140,21 @@ class NodeResourcesFit:
     def score(self, pod: PodInfo, node: NodeInfo, state: CycleState) -> int:
         used: list[tuple[int, int, int]] = []
         for resource, weight, amount in self.requested(pod, state):
-            capacity = node.allocatable(resource)
+            capacity, taken = node.allocatable(resource), nonzero(node, resource)
+            if not capacity:
+                capacity, taken = self.devices.used(node, resource)
             if capacity:
-                used.append((nonzero(node, resource) + amount, capacity, weight))
+                used.append((taken + amount, capacity, weight))
         return self.strategy.row(used)
 
     def score_nodes(self, pod: PodInfo, nodes: NodeSet, state: CycleState) -> Int64 | int:
-        return self.strategy.column(
-            [
-                (nonzero_column(nodes, resource) + amount, nodes.allocatable(resource), weight)
-                for resource, weight, amount in self.requested(pod, state)
-            ],
-            nodes.size,
-        )
+        used: list[tuple[Int64, Int64, int]] = []
+        for resource, weight, amount in self.requested(pod, state):
+            taken, capacity = self.devices.columns(
+                nodes, resource, nonzero_column(nodes, resource), nodes.allocatable(resource)
+            )
+            used.append((taken + amount, capacity, weight))
+        return self.strategy.column(used, nodes.size)
 
     def requested(self, pod: PodInfo, state: CycleState) -> Sequence[Request]:
         """What pre_score left; without that stage it is computed here, as in kube-scheduler."""
@@ -149,6 +172,17 @@ def after_pod_change(pod: PodInfo, old: PodInfo, new: PodInfo | None) -> Queuein
     before, now = old.placed_request, new.placed_request
     less = any(now.get(n) < before.get(n) for n, _ in wanted(pod.request, pod.request.scalars))
     return QueueingHint(bool(new.node_name) and less)
+
+
+def after_class_change(pod: PodInfo, old: DeviceClass | None, new: DeviceClass) -> QueueingHint:
+    """The class has come to stand for a resource that the pod requests."""
+    requested = {name for name, _ in pod.request.scalars}
+    named = new.spec.extended_resource_name
+    if old is not None and old.spec.extended_resource_name == named:
+        return QueueingHint.SKIP
+    if old is None and IMPLICIT + new.metadata.name in requested:
+        return QueueingHint.QUEUE
+    return QueueingHint(bool(named) and named in requested)
 
 
 def noted(state: CycleState) -> Sequence[tuple[str, int]]:

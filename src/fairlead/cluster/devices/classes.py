@@ -7,9 +7,15 @@ name of its resource goes on with what was known of it.
 
 from fairlead.cluster.objects import Objects
 from fairlead.model.resource import DeviceClass
+from fairlead.model.resources import is_extended
 
 IMPLICIT = "deviceclass.resource.kubernetes.io/"
 """With the name of a class behind it: the resource that every class stands for."""
+
+
+def may_be_devices(name: str) -> bool:
+    """Whether devices may stand for the resource at all."""
+    return is_extended(name) or name.startswith(IMPLICIT)
 
 
 class Classes:

@@ -6,7 +6,7 @@ A driver replaces the slices of a pool one after the other: meanwhile the pool i
 nothing is taken from it. A slice with counters concerns every node, because its pool may.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 from fairlead.cluster.changes import Aspect, Changes
 from fairlead.cluster.devices.inventory import Nanos, PoolId, Slice
@@ -15,6 +15,8 @@ from fairlead.model.resource import ResourceSlice
 
 Counters = dict[str, Nanos]
 """Amounts by set and name."""
+DEVICES: Hashable = "devices"
+"""The fact of what devices there are, and what is taken, anywhere."""
 WIDE = 64
 """A pool that more nodes see than this does not mark them one by one."""
 
@@ -88,8 +90,10 @@ class Pools:
     def __bool__(self) -> bool:
         return bool(self._slices)
 
-    def all_slices(self) -> Iterable[Slice]:
-        return self._read.values()
+    def told_of(self, node: str) -> Iterable[Slice]:
+        """Every slice that is not for another node alone, of whatever generation."""
+        yield from self._local.get(node, {}).values()
+        yield from self._wide.values()
 
     def heard(self, old: ResourceSlice | None, new: ResourceSlice | None) -> None:
         """A slice has come, changed or gone."""
@@ -111,6 +115,7 @@ class Pools:
 
     def touch(self, pool: PoolId) -> None:
         """Something about the pool has changed: whoever sees it must look again."""
+        self._changes.touch(DEVICES)
         watching = self._watchers.get(pool, ())
         if len(watching) > WIDE:
             self.wide_changes += 1

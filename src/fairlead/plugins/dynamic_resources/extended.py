@@ -8,14 +8,13 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from fairlead.cluster.devices.classes import IMPLICIT, Classes
+from fairlead.cluster.devices.classes import Classes, may_be_devices
 from fairlead.cluster.nodeinfo import NodeInfo
 from fairlead.framework.status import Status, unresolvable
 from fairlead.model.podinfo import PodInfo
 from fairlead.model.quantity import Quantity
 from fairlead.model.requests import Demand
 from fairlead.model.resource import DeviceClaim, DeviceRequest, ExactDeviceRequest
-from fairlead.model.resources import is_extended
 
 CANNOT_FIT = unresolvable("cannot fit resource")
 
@@ -33,11 +32,6 @@ class Extended(Struct, frozen=True, gc=False, eq=False):
 
     claim: DeviceClaim
     mappings: tuple[Mapped, ...]
-
-
-def may_be_devices(name: str) -> bool:
-    """Whether devices may stand for the resource at all."""
-    return is_extended(name) or name.startswith(IMPLICIT)
 
 
 def backed(pod: PodInfo, classes: Classes) -> bool:
