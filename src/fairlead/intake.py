@@ -19,7 +19,19 @@ from fairlead.model.facts import PodFeatures
 from fairlead.model.node import Node
 from fairlead.model.pod import Pod
 from fairlead.model.podinfo import PodInfo, PodInfos
-from fairlead.queue.events import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, NODE_ADD, NODE_DELETE
+from fairlead.queue.events import (
+    ADD,
+    ASSIGNED_POD_ADD,
+    ASSIGNED_POD_DELETE,
+    DELETE,
+    DEVICE_CLASS,
+    NODE_ADD,
+    NODE_DELETE,
+    RESOURCE_CLAIM,
+    RESOURCE_SLICE,
+    UPDATE,
+    ClusterEvent,
+)
 from fairlead.queue.extraction import node_update_events, pod_update_events
 from fairlead.queue.queue import SchedulingQueue
 
@@ -38,6 +50,15 @@ WATCHED: Mapping[str, tuple[str, str]] = MappingProxyType(
     }
 )
 """What is watched beside nodes and pods: by kind, the API version and the resource."""
+
+EVENTS: Mapping[str, str] = MappingProxyType(
+    {
+        "ResourceClaim": RESOURCE_CLAIM,
+        "ResourceSlice": RESOURCE_SLICE,
+        "DeviceClass": DEVICE_CLASS,
+    }
+)
+"""The kinds whose changes may help a waiting pod, and what their events are called."""
 
 
 class Told(Protocol):
@@ -155,15 +176,27 @@ class Intake:
                 self.remove_node(name)
 
     def set_object(self, kind: str, obj: Object) -> None:
-        """An object of a kind in WATCHED; such an object moves no waiting pod, nor does it in
-        kube-scheduler."""
+        """An object of a kind in WATCHED, new or changed."""
         meta = obj.metadata
         if (listed := self._listed_objects.get(kind)) is not None:
             listed.add((meta.namespace, meta.name))
-        self.cluster.objects.set(kind, obj)
+        try:
+            old = self.cluster.objects.set(kind, obj)
+        except DecodeError as problem:
+            self._refused(f"{kind} {meta.namespace}/{meta.name}: {problem}")
+            return
+        resource = EVENTS.get(kind)
+        if resource is None:
+            return
+        if old is None:
+            self.queue.move_all(ClusterEvent(resource, ADD), None, obj)
+        elif old.metadata.resource_version != meta.resource_version:
+            self.queue.move_all(ClusterEvent(resource, UPDATE), old, obj)
 
     def remove_object(self, kind: str, namespace: str, name: str) -> None:
-        self.cluster.objects.remove(kind, namespace, name)
+        old = self.cluster.objects.remove(kind, namespace, name)
+        if old is not None and kind in EVENTS:
+            self.queue.move_all(ClusterEvent(EVENTS[kind], DELETE), old, None)
 
     def begin_objects(self, kind: str) -> None:
         self._listed_objects[kind] = set()

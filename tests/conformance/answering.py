@@ -36,6 +36,7 @@ from tests.conformance.history import Arrival
 from tests.conformance.irrelevant import SAMPLED, crowded
 
 Json = dict[str, Any]
+CLUSTER_WIDE = frozenset(["Namespace", "Node", "ResourceSlice", "DeviceClass"])
 DEFAULT = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 
 
@@ -241,7 +242,7 @@ def status(refusal: Refusal | None) -> Json:
 def completed(obj: Mapping[str, Any]) -> Json:
     """What an API server always sets, and the oracle's cases may leave out."""
     metadata = dict(obj["metadata"])
-    if obj["kind"] in {"Pod", *WATCHED} - {"Namespace"}:
+    if obj["kind"] in {"Pod", *WATCHED} - CLUSTER_WIDE:
         metadata.setdefault("namespace", "default")
     place = f"{metadata.get('namespace', '')}/{metadata['name']}"
     metadata.setdefault("uid", f"{obj['kind']}:{place}")

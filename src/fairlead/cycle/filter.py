@@ -7,6 +7,7 @@ is called unschedulable.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import numpy as np
 
@@ -19,6 +20,11 @@ from fairlead.framework.nodeset import Codes, Ids, Rows, Verdicts
 from fairlead.framework.state import CycleState
 from fairlead.framework.status import WRAPPED, Code, Status, failed
 from fairlead.model.podinfo import PodInfo
+
+
+ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
+OLD_ZONE, OLD_REGION = "kubernetes.io/zone", "kubernetes.io/region"
+TROUBLE = [code for code in Code if code != Code.SUCCESS and not code.rejected]
 
 
 def refusal_of(
@@ -99,14 +105,43 @@ def filter_nodes(
         refused = found.codes != Code.SUCCESS
         where = left[refused]
         codes, reasons = found.codes[refused], found.reasons[refused]
-        for code, reason in set(zip(codes.tolist(), reasons.tolist(), strict=True)):
-            if raising and not Code(code).rejected:
-                raise failed(instance.name, "Filter", ", ".join(handle.reasons_of(reason)))
+        if raising and trouble(codes):
+            faults = np.isin(codes, TROUBLE).nonzero()[0]
+            first = first_of(rows[where[faults]], handle)
+            words = handle.reasons_of(int(reasons[faults[first]]))
+            raise failed(instance.name, "Filter", ", ".join(words))
         verdict.refusers[where] = at
         verdict.codes[where] = codes
         verdict.reasons[where] = reasons
         left = left[~refused]
     return verdict
+
+
+def trouble(codes: Codes) -> bool:
+    """Whether any of these words is neither yes nor no."""
+    return bool(np.isin(codes, TROUBLE).any())
+
+
+def first_of(rows: Rows, handle: Handle) -> int:
+    """Which of the rows kube-scheduler comes to first: its nodes take turns by zone."""
+    if len(rows) == 1:
+        return 0
+    place = {name: at for at, name in enumerate(by_turns(handle.nodes().infos()))}
+    names = [info.name for info in handle.nodes(rows).infos() if info is not None]
+    return min(range(len(names)), key=lambda at: place[names[at]])
+
+
+def by_turns(infos: Iterable[NodeInfo | None]) -> list[str]:
+    """The names of the nodes, one of each zone in turn; zones in the order of their first nodes."""
+    zones: dict[tuple[str, str], list[str]] = {}
+    for info in infos:
+        if info is not None:
+            labels = info.labels
+            zone = labels.get(ZONE) or labels.get(f"failure-domain.beta.{OLD_ZONE}", "")
+            region = labels.get(REGION) or labels.get(f"failure-domain.beta.{OLD_REGION}", "")
+            zones.setdefault((region, zone), []).append(info.name)
+    turns = zip_longest(*zones.values())
+    return [name for turn in turns for name in turn if name is not None]
 
 
 def answer(

@@ -8,7 +8,7 @@ again, and the best of a column of totals is taken. A pod that PreFilter narrows
 (every DaemonSet's) is decided in row form and leaves nothing behind.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -330,6 +330,8 @@ class SchedulingCycle:
         rows = teller.filtered(
             detail, attempt.found, attempt.filters, self._looked_at(attempt), attempt.state, kept
         )
+        if any(each is not None and not each.status.code.rejected for each in said_of(detail)):
+            return  # nothing is scored where a filter could not answer
         if self.sampling.of(profile) and rows.size:
             candidates = self._candidates(attempt)
             visit = self.sampling.visit(profile, candidates, rows)
@@ -342,3 +344,7 @@ class SchedulingCycle:
             idle = set(profile.signing) - scoring if shape is not None else set[PluginInstance]()
             failure = None if shape is None else shape.failure
             teller.scored(detail, rows, attempt.state, kept, idle, failure)
+
+
+def said_of(detail: Detail) -> Iterable[Refusal | None]:
+    return () if detail.filter is None else detail.filter.values()
