@@ -120,6 +120,8 @@ class Detours:
         meta = double["metadata"]
         meta["name"] = f"passing-{self.numbers}"
         meta["uid"] = f"uid-passing-{self.numbers}"
+        if double["kind"] == "DeviceClass":  # what it stands for would be nobody's when it goes
+            double["spec"].pop("extendedResourceName", None)
         if double["kind"] == "Node":
             double["status"].pop("images", None)
         return [("set", double), ("remove", double)]
@@ -195,6 +197,30 @@ def _earlier_selector(obj: Json, chance: Random) -> None:
         spec["selector"] = {"app": chance.choice(("earlier", "db"))}
 
 
+def _earlier_slice(obj: Json, chance: Random) -> None:
+    spec = obj["spec"]
+    if chance.random() < 0.4 and spec.get("devices"):
+        spec["devices"] = spec["devices"][1:]
+    if chance.random() < 0.3:
+        spec["pool"]["generation"] += chance.choice((-1, 1))
+    for device in spec.get("devices") or ():
+        if chance.random() < 0.3:
+            device.pop("attributes", None)
+
+
+def _earlier_claim(obj: Json, chance: Random) -> None:
+    if chance.random() < 0.4:
+        obj["status"] = {}
+    for result in obj.get("status", {}).get("allocation", {}).get("devices", {}).get("results", []):
+        if chance.random() < 0.3:
+            result["device"] += "-earlier"
+
+
+def _earlier_class(obj: Json, chance: Random) -> None:
+    if chance.random() < 0.5:
+        obj["spec"]["extendedResourceName"] = "example.com/earlier"
+
+
 EARLIER: dict[str, Callable[[Json, Random], None]] = {
     "Node": _earlier_node,
     "Pod": _earlier_pod,
@@ -204,4 +230,7 @@ EARLIER: dict[str, Callable[[Json, Random], None]] = {
     "ReplicaSet": _earlier_selector,
     "StatefulSet": _earlier_selector,
     "PodDisruptionBudget": _earlier_selector,
+    "ResourceSlice": _earlier_slice,
+    "ResourceClaim": _earlier_claim,
+    "DeviceClass": _earlier_class,
 }

@@ -30,7 +30,7 @@ ANSWERER = Path(__file__).parent / "answer.py"
 # Where the words of preemption begin in the text of a pod's condition.
 PREEMPTION = re.compile(
     r" (no new claims to deallocate|still not schedulable|preemption:"
-    r"|preemption is not|not eligible)"
+    r"|(?:deallocation|deletion) of ResourceClaim completed|preemption is not|not eligible)"
 )
 # What makes a device of an extended resource.
 EXTENDED = re.compile("extendedResourceName|deviceclass.resource.kubernetes.io/")

@@ -149,9 +149,13 @@ class Binding:
     def _prepared_by_plugins(self, flight: Flight) -> bool:
         """Whether any PreBind plugin has something to do for this pod."""
         decision = flight.decision
-        return bool(flight.profile.pre_bind) and decision.state is not None and any(
-            prepares(each, decision.pod, decision.node_name, decision.state)
-            for each in flight.profile.pre_bind
+        return (
+            bool(flight.profile.pre_bind)
+            and decision.state is not None
+            and any(
+                prepares(each, decision.pod, decision.node_name, decision.state)
+                for each in flight.profile.pre_bind
+            )
         )
 
     def errand(self, work: Errand) -> None:

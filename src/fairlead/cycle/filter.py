@@ -21,7 +21,6 @@ from fairlead.framework.state import CycleState
 from fairlead.framework.status import WRAPPED, Code, Status, failed
 from fairlead.model.podinfo import PodInfo
 
-
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 OLD_ZONE, OLD_REGION = "kubernetes.io/zone", "kubernetes.io/region"
 TROUBLE = [code for code in Code if code != Code.SUCCESS and not code.rejected]
@@ -132,14 +131,13 @@ def first_of(rows: Rows, handle: Handle) -> int:
 
 
 def by_turns(infos: Iterable[NodeInfo | None]) -> list[str]:
-    """The names of the nodes, one of each zone in turn; zones in the order of their first nodes."""
+    """The names of the nodes, one of each zone in turn, as if they had come in this order."""
     zones: dict[tuple[str, str], list[str]] = {}
-    for info in infos:
-        if info is not None:
-            labels = info.labels
-            zone = labels.get(ZONE) or labels.get(f"failure-domain.beta.{OLD_ZONE}", "")
-            region = labels.get(REGION) or labels.get(f"failure-domain.beta.{OLD_REGION}", "")
-            zones.setdefault((region, zone), []).append(info.name)
+    for info in sorted([each for each in infos if each is not None], key=lambda each: each.name):
+        labels = info.labels
+        zone = labels.get(ZONE) or labels.get(f"failure-domain.beta.{OLD_ZONE}", "")
+        region = labels.get(REGION) or labels.get(f"failure-domain.beta.{OLD_REGION}", "")
+        zones.setdefault((region, zone), []).append(info.name)
     turns = zip_longest(*zones.values())
     return [name for turn in turns for name in turn if name is not None]
 

@@ -19,7 +19,7 @@ class Errands:
         self.waiting: list[Errand] = []
 
     def ask(self, errand: Errand) -> None:
-        """Have it done. If it fails, that is told; a pod that needs it comes back and asks again."""
+        """Have it done. If it fails, that is told; a pod that needs it asks again."""
         if self._carrier is not None:
             self._carrier(errand)
         elif len(self.waiting) < MOST:

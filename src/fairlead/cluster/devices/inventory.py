@@ -135,8 +135,8 @@ class Slice:
 
     __slots__ = (
         "binding_conditions",
-        "counter_sets",
         "count",
+        "counter_sets",
         "devices",
         "generation",
         "name",

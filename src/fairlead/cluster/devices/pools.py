@@ -24,7 +24,15 @@ WIDE = 64
 class Pool:
     """One pool as some nodes see it."""
 
-    __slots__ = ("binding_conditions", "counters", "id", "incomplete", "invalid", "others", "slices")
+    __slots__ = (
+        "binding_conditions",
+        "counters",
+        "id",
+        "incomplete",
+        "invalid",
+        "others",
+        "slices",
+    )
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from fairlead.model.cel.operators import truth
-from fairlead.model.cel.scope import CostExceeded, Scope, Step, attempt, iterated
+from fairlead.model.cel.scope import CostExceededError, Scope, Step, attempt, iterated
 from fairlead.model.cel.syntax import Call, Ident, Node
 from fairlead.model.cel.values import NO_OVERLOAD, CelError, Optional
 
@@ -27,7 +27,7 @@ def deciding(word: bool) -> Form:
             for side in sides:
                 try:
                     value = side(scope)
-                except CostExceeded:
+                except CostExceededError:
                     raise
                 except CelError as problem:
                     fault = fault or problem

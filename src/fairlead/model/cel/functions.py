@@ -162,7 +162,8 @@ def slice_of(items: Any, start: Any, end: Any) -> list[Any]:
     if start < 0 or end < 0:
         raise CelError(f"cannot slice({start}, {end}), negative indexes not supported")
     if start > end:
-        raise CelError(f"cannot slice({start}, {end}), start index must be less than or equal to end index")
+        what = "start index must be less than or equal to end index"
+        raise CelError(f"cannot slice({start}, {end}), {what}")
     if end > len(of(items, list)):
         raise CelError(f"cannot slice({start}, {end}), list is length {len(items)}")
     return items[start:end]
@@ -210,7 +211,7 @@ def end_of(items: Any, at: int) -> Optional:
 
 
 def to_uint(value: Any) -> Uint:
-    if kind_of(value) is int and value >= 0 or isinstance(value, Uint):
+    if isinstance(value, Uint) or (kind_of(value) is int and value >= 0):
         return Uint(value)
     raise CelError("unsigned integer overflow" if kind_of(value) is int else NO_OVERLOAD)
 

@@ -17,9 +17,7 @@ from fairlead.model.cel.declarations import DECLARED, VARIABLES
 from fairlead.model.cel.syntax import Node, Select, Uint, tree_of
 from fairlead.model.cel.values import NO_OVERLOAD, CelError
 
-ABSENT = (
-    "device selectors need the package cel-expr-python, which is not installed for this Python"
-)
+ABSENT = "device selectors need the package cel-expr-python, which is not installed for this Python"
 PLAIN = (str, bytes, bool, int, float, list, dict, type(None), datetime, timedelta)
 
 _WRAPPING = re.compile(r"\A[A-Z_]+: |(?: \[[A-Z_]+\])\Z")
@@ -129,9 +127,7 @@ class Library:
             for name, overloads in DECLARED.items()
         ]
         variables = {name: kind(of) for name, of in VARIABLES.items()}
-        return cel.NewEnv(
-            variables=variables, extensions=self._extensions, functions=functions
-        )
+        return cel.NewEnv(variables=variables, extensions=self._extensions, functions=functions)
 
     def _check(self, text: str, tree: Node) -> None:
         try:

@@ -85,7 +85,7 @@ def float_quotient(one: float, other: float) -> float:
     return math.copysign(math.inf, one) * math.copysign(1.0, other)
 
 
-def no_floats(one: float, other: float) -> float:
+def no_floats(*_operands: float) -> float:
     raise CelError(NO_OVERLOAD)
 
 

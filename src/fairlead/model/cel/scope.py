@@ -10,7 +10,7 @@ COST_LIMIT = 1_000_000
 EXCEEDED = "operation cancelled: actual cost limit exceeded"
 
 
-class CostExceeded(CelError):
+class CostExceededError(CelError):
     """The expression did more than it may. No operator swallows this."""
 
 
@@ -26,7 +26,7 @@ class Scope:
     def spend(self, cost: int) -> None:
         self.spent += cost
         if self.spent > COST_LIMIT:
-            raise CostExceeded(EXCEEDED)
+            raise CostExceededError(EXCEEDED)
 
 
 Step = Callable[[Scope], Any]
@@ -36,13 +36,18 @@ def attempt(step: Step, scope: Scope) -> Any:
     """The value, or the fault as a value: a loop goes on with it, and may yet not need it."""
     try:
         return step(scope)
-    except CostExceeded:
+    except CostExceededError:
         raise
     except CelError as fault:
         return fault
 
 
-GO_TYPES = ((bool, "types.Bool"), (int, "types.Int"), (float, "types.Double"), (str, "types.String"))
+GO_TYPES = (
+    (bool, "types.Bool"),
+    (int, "types.Int"),
+    (float, "types.Double"),
+    (str, "types.String"),
+)
 
 
 def iterated(value: Any) -> tuple[list[tuple[Any, Any]], bool]:

@@ -168,18 +168,18 @@ def equal(one: Any, other: Any) -> bool:
     """CEL's ==: numbers of any kind by their worth, everything else only within its type."""
     if is_number(one):
         return is_number(other) and one == other
-    if type(one) is not type(other) and not (isinstance(one, dict) and isinstance(other, dict)):
+    if isinstance(one, dict) and isinstance(other, dict):
+        return len(one) == len(other) and all(
+            key in other and equal(value, other[key]) for key, value in one.items()
+        )
+    if type(one) is not type(other):
         if isinstance(one, Quantity | Semver):
             raise CelError(NO_OVERLOAD)
         return False
     if isinstance(one, list):
         return len(one) == len(other) and all(map(equal, one, other))
-    if isinstance(one, dict):
-        return len(one) == len(other) and all(
-            key in other and equal(value, other[key]) for key, value in one.items()
-        )
     if isinstance(one, Optional):
-        return one.present == other.present and equal(one.value, other.value)
+        return one.present is other.present and equal(one.value, other.value)
     return one == other
 
 

@@ -5,16 +5,13 @@ them when that concerns more nodes than are marked one by one. Faults are never 
 claim that they were met with.
 """
 
-
-
 import numpy as np
 
 from fairlead.cluster.changes import Aspect, Changes, Log
 from fairlead.cluster.columns import Int64
 from fairlead.cluster.devices.devices import CLASSES, Devices
-from fairlead.cluster.nodeinfo import NodeInfo
 from fairlead.framework.nodeset import Codes
-from fairlead.plugins.dynamic_resources.notes import BROKEN_POOLS, NO_NEED, Outcome
+from fairlead.plugins.dynamic_resources.notes import BROKEN_POOLS, Outcome
 
 UNKNOWN, FITS, REFUSED, BROKEN = range(4)
 MOST_KEPT = 64
@@ -84,5 +81,3 @@ class Kinds:
             answers.catch_up(room)
         self._known[key] = answers
         return answers
-
-

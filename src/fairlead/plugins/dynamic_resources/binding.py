@@ -1,11 +1,10 @@
 """A pod's claims from the chosen node to the API server.
 
-    Reserve: in flight ──► PreBind: written, reserved for the pod, awaited ──► bound
-                  └──────── Unreserve: given back, what was written undone ◄───┘
+Reserve: in flight ──► PreBind: written, reserved for the pod, awaited ──► bound
+              └──────── Unreserve: given back, what was written undone ◄───┘
 """
 
 from typing import Any
-
 
 from fairlead.cluster.nodes import NodeInfo
 from fairlead.framework.errands import Errands
@@ -99,9 +98,7 @@ class Binding:
                     meta = known.metadata
                     claim = self.claims.get(meta.namespace, meta.name)
                     if claim is None:
-                        return error(
-                            f'could not find ResourceClaim "{meta.namespace}/{meta.name}"'
-                        )
+                        return error(f'could not find ResourceClaim "{meta.namespace}/{meta.name}"')
                     claims[at] = claim
                 if all(ready(claim) for claim in claims):
                     return None
@@ -171,5 +168,3 @@ class Binding:
 
 def reserved(claim: ResourceClaim, pod_uid: str) -> bool:
     return any(user.uid == pod_uid for user in claim.status.reserved_for)
-
-

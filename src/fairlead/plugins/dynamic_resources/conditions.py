@@ -1,4 +1,4 @@
-"""Devices that must be made ready on their node: whether they are, have failed, or take too long."""
+"""Devices that must be made ready on their node: whether they are, failed, or take too long."""
 
 from datetime import datetime
 

@@ -134,9 +134,7 @@ class Made:
         position = sorted(container.requests).index(self._resource)
         name = f"container-{at}-request-{position}"
         mappings.append(Mapped(container.name, self._resource, name))
-        exactly = ExactDeviceRequest(
-            self._class, allocation_mode="ExactCount", count=wanted - had
-        )
+        exactly = ExactDeviceRequest(self._class, allocation_mode="ExactCount", count=wanted - had)
         return DeviceRequest(name, exactly), mappings
 
 
@@ -153,5 +151,3 @@ def whole(amount: Quantity | None) -> int:
         return amount.unscaled * 10**amount.scale
     size, rest = divmod(amount.unscaled, 10**-amount.scale)
     return 0 if rest else size
-
-

@@ -10,10 +10,11 @@ from fairlead.framework.status import Status, error, unresolvable
 from fairlead.model.podinfo import PodInfo
 from fairlead.model.resource import ResourceClaim, ResourceClaimSpec
 from fairlead.model.selector import RequiredNodeAffinity, compile_node_selector
+from fairlead.plugins.dynamic_resources.asked import Asked, SearchError, TimedOutError
 from fairlead.plugins.dynamic_resources.conditions import BindingFailed, ready, timed_out
 from fairlead.plugins.dynamic_resources.extended import Extended, delegated, requests_for
 from fairlead.plugins.dynamic_resources.plan import Plan, Plans
-from fairlead.plugins.dynamic_resources.search import Asked, Search, SearchError, TimedOut
+from fairlead.plugins.dynamic_resources.search import Search
 
 CANNOT_ALLOCATE = unresolvable("cannot allocate all claims")
 BROKEN_POOLS = unresolvable("invalid resource pools were encountered")
@@ -26,7 +27,7 @@ IN_MEMORY = "<extended-resources>"
 class Tools:
     """What all pods of a plugin share."""
 
-    __slots__ = ("classes", "claims", "devices", "features", "now", "patience", "plans", "steps")
+    __slots__ = ("claims", "classes", "devices", "features", "now", "patience", "plans", "steps")
 
     def __init__(
         self,
@@ -162,7 +163,7 @@ class Notes:
         search = Search(tools.devices, tools.features, node, asked, tools.steps)
         try:
             found = search.run()
-        except TimedOut:
+        except TimedOutError:
             return Outcome(error(f"node {node.name}: timed out trying to allocate devices"))
         except SearchError as problem:
             return Outcome(error(str(problem)))

@@ -1,8 +1,8 @@
 """DynamicResources: a pod goes only where its claims are, or where devices are left for them.
 
-Reads: claims, slices, classes (`handle.devices`). Writes: what is being allocated, until PreBind has
-written it. Nothing is kept from pod to pod by way of signatures, because a claim has a state of its
-own; what claims that ask for the same find on a node is kept in `answers`.
+Reads: claims, slices, classes (`handle.devices`). Writes: what is being allocated, until PreBind
+has written it. Nothing is kept from pod to pod by way of signatures, because a claim has a state
+of its own; what claims that ask for the same find on a node is kept in `answers`.
 """
 
 from collections.abc import Sequence
@@ -259,9 +259,7 @@ class DynamicResources:
         state.write(Binding.KEY, binding)
         return binding
 
-    def pre_bind_pre_flight(
-        self, pod: PodInfo, node_name: str, state: CycleState
-    ) -> Status | None:
+    def pre_bind_pre_flight(self, pod: PodInfo, node_name: str, state: CycleState) -> Status | None:
         return None if Binding.KEY in state else SKIP
 
     async def pre_bind(
@@ -295,7 +293,5 @@ def unreached(notes: Notes, at: int, infos: Sequence[NodeInfo | None]) -> Mask:
 def in_memory(pod: PodInfo) -> ResourceClaim:
     """The claim for a pod's extended resources, before it is known what it asks for."""
     owner = OwnerReference("v1", "Pod", pod.name, pod.uid, True)
-    meta = ObjectMeta(
-        IN_MEMORY, pod.namespace, f"{pod.uid}{IN_MEMORY}", owner_references=(owner,)
-    )
+    meta = ObjectMeta(IN_MEMORY, pod.namespace, f"{pod.uid}{IN_MEMORY}", owner_references=(owner,))
     return ResourceClaim(meta)

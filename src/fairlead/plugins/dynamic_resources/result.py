@@ -8,7 +8,8 @@ import msgspec
 
 from fairlead.model.resource import AllocationResult, DeviceClass, ResourceClaim
 from fairlead.model.selector import NAME_FIELD, NodeSelectorRequirement, NodeSelectorTerm
-from fairlead.plugins.dynamic_resources.search import Found, Search, Wanted
+from fairlead.plugins.dynamic_resources.asked import Found, Wanted
+from fairlead.plugins.dynamic_resources.search import Search
 
 Json = dict[str, Any]
 UNITS = ((10**9, ""), (10**6, "m"), (10**3, "u"), (1, "n"))

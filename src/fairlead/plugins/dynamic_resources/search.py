@@ -13,9 +13,16 @@ from fairlead.cluster.devices.inventory import DeviceId, Nanos, Slice, SlicedDev
 from fairlead.cluster.devices.pools import Counters, Pool
 from fairlead.cluster.nodeinfo import NodeInfo
 from fairlead.model.cel.values import CelError
-from fairlead.model.resource import DeviceClass
+from fairlead.plugins.dynamic_resources.asked import (
+    Asked,
+    Found,
+    SearchError,
+    TimedOutError,
+    TooMany,
+    Wanted,
+)
 from fairlead.plugins.dynamic_resources.constraints import Constraint, constraint_of
-from fairlead.plugins.dynamic_resources.plan import MOST_DEVICES, Plan, Request, expressions
+from fairlead.plugins.dynamic_resources.plan import MOST_DEVICES, Request, expressions
 from fairlead.plugins.dynamic_resources.sharing import suffices, taken
 from fairlead.plugins.dynamic_resources.tolerations import tolerated
 
@@ -23,55 +30,6 @@ Place = tuple[int, int, int]
 """Pool, slice and device, by position."""
 FIRST: Place = (0, 0, 0)
 NOTHING: Mapping[str, int] = {}
-
-
-class SearchError(Exception):
-    """Something is wrong with a claim, a class or a slice: no node can be tried."""
-
-
-class TimedOut(SearchError):
-    """The search took more steps than it may."""
-
-
-class TooMany(Exception):  # noqa: N818 - it is no error, only no way
-    """This way leads to more devices than a claim may have."""
-
-
-class Asked:
-    """A claim without devices: how it is called in messages, and what it asks for."""
-
-    __slots__ = ("name", "plan")
-
-    def __init__(self, name: str, plan: Plan) -> None:
-        self.name = name
-        self.plan = plan
-
-
-class Found:
-    """One device for one request."""
-
-    __slots__ = ("consumed", "device", "request", "slice")
-
-    def __init__(
-        self, request: Request, device: SlicedDevice, slice_: Slice, consumed: Nanos | None
-    ) -> None:
-        self.request = request
-        self.device = device
-        self.slice = slice_
-        self.consumed = consumed
-
-
-class Wanted:
-    """A request made ready for one node: its class, how many devices, and for `All` which."""
-
-    __slots__ = ("count", "device_class", "every", "matches", "request")
-
-    def __init__(self, request: Request, device_class: DeviceClass) -> None:
-        self.request = request
-        self.device_class = device_class
-        self.count = request.count
-        self.every: list[tuple[Pool, Slice, SlicedDevice]] | None = None
-        self.matches: dict[SlicedDevice, bool] = {}
 
 
 class Search:
@@ -296,19 +254,21 @@ class Search:
             return False
         return not each.per_device or device.nodes.match(self._node)
 
-    def _selected(
-        self, where: str, selectors: Sequence[str | None], device: SlicedDevice
-    ) -> bool:
+    def _selected(self, where: str, selectors: Sequence[str | None], device: SlicedDevice) -> bool:
         for at, text in enumerate(selectors):
             try:
                 selector = self._devices.selector(text or "")
             except CelError as problem:
-                raise SearchError(f"{where}: selector #{at}: CEL compile error: {problem}") from None
+                raise SearchError(
+                    f"{where}: selector #{at}: CEL compile error: {problem}"
+                ) from None
             try:
                 if not device.selected(selector):
                     return False
             except CelError as problem:
-                raise SearchError(f"{where}: selector #{at}: CEL runtime error: {problem}") from None
+                raise SearchError(
+                    f"{where}: selector #{at}: CEL runtime error: {problem}"
+                ) from None
         return True
 
     def _has_capacity(self, request: Request, device: SlicedDevice) -> bool:
@@ -349,7 +309,7 @@ class Search:
         added = self._constrained(at, request, device, must=must)
         if added is None or not self._has_capacity(request, device):
             if added is not None:
-                self._release(at, request, added)
+                self._release(request, added)
             if counted:
                 self._uncount(pool, device)
             return None
@@ -370,7 +330,7 @@ class Search:
                 del self._promised[name]
             else:
                 self._promised[name] = before
-            self._release(at, request, added)
+            self._release(request, added)
             if counted:
                 self._uncount(pool, device)
 
@@ -383,7 +343,7 @@ class Search:
         added: list[Constraint] = []
         for constraint in self._constraints[at]:
             if not constraint.add(request, device):
-                self._release(at, request, added)
+                self._release(request, added)
                 if must:
                     claim = self._claims[at].name
                     raise SearchError(
@@ -395,7 +355,7 @@ class Search:
         return added
 
     @staticmethod
-    def _release(at: int, request: Request, added: Sequence[Constraint]) -> None:
+    def _release(request: Request, added: Sequence[Constraint]) -> None:
         for constraint in reversed(added):
             constraint.remove(request)
 
@@ -425,7 +385,7 @@ class Search:
     def _spend(self) -> None:
         self._steps -= 1
         if self._steps < 0:
-            raise TimedOut
+            raise TimedOutError
 
 
 def added_up(before: Nanos | None, amounts: Nanos) -> Nanos:
