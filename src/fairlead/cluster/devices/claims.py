@@ -107,7 +107,8 @@ class Claims:
     def _count(self, uid: str, allocation: AllocationResult | None) -> None:
         """From now on the claim has these devices, and no others."""
         counted = self._counted.get(uid)
-        if counted is not None and counted[0] == allocation:
+        if counted is not None and allocation is not None and counted[0] == allocation:
+            self._counted[uid] = allocation, counted[1]  # from now on by this one's word
             return
         if counted is not None:
             del self._counted[uid]

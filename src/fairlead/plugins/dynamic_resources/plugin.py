@@ -21,7 +21,7 @@ from fairlead.framework.status import SKIP, Code, Status, error, unresolvable, u
 from fairlead.model.meta import ObjectMeta, OwnerReference
 from fairlead.model.podinfo import PodInfo
 from fairlead.model.resource import ResourceClaim
-from fairlead.plugins.dynamic_resources.answers import BROKEN, FITS, UNKNOWN, Answers, Kinds
+from fairlead.plugins.dynamic_resources.answers import BROKEN, FITS, UNKNOWN, Kinds
 from fairlead.plugins.dynamic_resources.binding import Binding
 from fairlead.plugins.dynamic_resources.conditions import must_wait
 from fairlead.plugins.dynamic_resources.extended import backed
@@ -145,31 +145,20 @@ class DynamicResources:
         if notes is None:
             return None
         codes, reasons = np.zeros(nodes.size, np.int8), np.zeros(nodes.size, np.int32)
-        infos = nodes.infos()
         if notes.to_allocate or notes.extended is not None:
-            self._allocate(notes, nodes, infos, Verdicts(codes, reasons))
-        left = codes == 0
-        away = np.zeros(nodes.size, np.bool_)
-        for at in notes.bound_to:
-            missed = left & unreached(notes, at, infos)
-            if missed.any():
-                notes.unavailable[at] = None
-                away |= missed
-        if notes.refused and left.any():
-            notes.unavailable.update(dict.fromkeys(notes.refused))
-            away |= left
-        codes[away] = UNAVAILABLE.code
-        reasons[away] = nodes.reason_id(*UNAVAILABLE.reasons)
+            self._allocate(notes, nodes, Verdicts(codes, reasons))
+        if notes.bound_to or notes.refused:
+            away = missed(notes, nodes, codes == 0)
+            codes[away] = UNAVAILABLE.code
+            reasons[away] = nodes.reason_id(*UNAVAILABLE.reasons)
         return Verdicts(codes, reasons)
 
-    def _allocate(
-        self, notes: Notes, nodes: NodeSet, infos: Sequence[NodeInfo | None], into: Verdicts
-    ) -> None:
+    def _allocate(self, notes: Notes, nodes: NodeSet, into: Verdicts) -> None:
         """The word of the search on each node: as it is kept, or found now."""
         key = notes.key
         answers = None if key is None else self.kinds.of(key, nodes.table.columns.room)
         if answers is None:
-            for at, info in enumerate(infos):
+            for at, info in enumerate(nodes.infos()):
                 if info is not None:
                     write(notes.outcome(info), at, nodes, into)
             return
@@ -179,7 +168,9 @@ class DynamicResources:
         into.codes[refused] = CANNOT_ALLOCATE.code
         into.reasons[refused] = nodes.reason_id(*CANNOT_ALLOCATE.reasons)
         into.reasons[broken] = nodes.reason_id(*BROKEN_POOLS.reasons)
-        for at in (known == UNKNOWN).nonzero()[0].tolist():
+        unknown = (known == UNKNOWN).nonzero()[0].tolist()
+        infos = nodes.infos() if unknown else ()
+        for at in unknown:
             info = infos[at]
             if info is not None:
                 outcome = notes.outcome(info)
@@ -202,21 +193,17 @@ class DynamicResources:
         notes = noted(state) if NOTES in state else None
         if notes is None or not notes.to_allocate or not self.features.get("DRAPrioritizedList"):
             return 0
-        infos = nodes.infos()
         if notes.key is None:
-            return np.array(
-                [0 if info is None else self.score(pod, info, state) for info in infos], np.int64
-            )
+            scores = [0 if i is None else self.score(pod, i, state) for i in nodes.infos()]
+            return np.array(scores, np.int64)
         answers = self.kinds.of(notes.key, nodes.table.columns.room)
-        self._complete(answers, notes, infos)
-        scores = answers.scores if nodes.rows is None else answers.scores[nodes.rows]
-        return scores + notes.allocated_score()
-
-    @staticmethod
-    def _complete(answers: Answers, notes: Notes, infos: Sequence[NodeInfo | None]) -> None:
-        for info in infos:
-            if info is not None and answers.words[info.row] == UNKNOWN:
-                answers.note(info.row, notes.outcome(info))
+        known = answers.words if nodes.rows is None else answers.words[nodes.rows]
+        if (known == UNKNOWN).any():
+            for info in nodes.infos():
+                if info is not None and answers.words[info.row] == UNKNOWN:
+                    answers.note(info.row, notes.outcome(info))
+        kept = answers.scores if nodes.rows is None else answers.scores[nodes.rows]
+        return kept + notes.allocated_score()
 
     def normalize_score(self, pod: PodInfo, scores: Int64, state: CycleState) -> Int64:
         return default_normalize(scores)
@@ -285,9 +272,20 @@ def write(outcome: Outcome, at: int, nodes: NodeSet, into: Verdicts) -> None:
         into.reasons[at] = nodes.reason_id(*outcome.status.reasons)
 
 
-def unreached(notes: Notes, at: int, infos: Sequence[NodeInfo | None]) -> Mask:
-    """The nodes that cannot use the claim."""
-    return np.array([i is not None and not notes.reaches(at, i) for i in infos], np.bool_)
+def missed(notes: Notes, nodes: NodeSet, left: Mask) -> Mask:
+    """Those of the nodes left that cannot use a claim that is allocated; which is noted."""
+    away = np.zeros(nodes.size, np.bool_)
+    infos = nodes.infos() if notes.bound_to else ()
+    for at in notes.bound_to:
+        reached = [info is None or notes.reaches(at, info) for info in infos]
+        unreached = left & ~np.array(reached, np.bool_)
+        if unreached.any():
+            notes.unavailable[at] = None
+            away |= unreached
+    if notes.refused and left.any():
+        notes.unavailable.update(dict.fromkeys(notes.refused))
+        away |= left
+    return away
 
 
 def in_memory(pod: PodInfo) -> ResourceClaim:

@@ -22,7 +22,7 @@ class Allocation:
 
     def __init__(self, wire: Json) -> None:
         self.wire = wire
-        self.struct: AllocationResult = msgspec.convert(wire, AllocationResult, strict=False)
+        self.struct = msgspec.json.decode(msgspec.json.encode(wire), type=AllocationResult)
 
 
 def allocation(search: Search, at: int, claim: ResourceClaim, node_name: str) -> Allocation:

@@ -89,7 +89,11 @@ async def _reserve(
         moment = datetime.fromtimestamp(int(stamp), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         status["allocation"].setdefault("allocationTimestamp", moment)
     data = await io.request("PUT", f"{path}/status", data)
-    return msgspec.convert(data, ResourceClaim, strict=False)
+    return claim_of(data)
+
+
+def claim_of(data: object) -> ResourceClaim:
+    return msgspec.json.decode(msgspec.json.encode(data), type=ResourceClaim)
 
 
 async def unreserve(io: Io, claim: ResourceClaim, pod_uid: str) -> None:
@@ -140,7 +144,7 @@ async def create(io: Io, pod: PodInfo, requests: Sequence[Json]) -> ResourceClai
     except Exception as problem:
         what = f"create claim for extended resources {pod.namespace}/<extended-resources>"
         raise NotWritten(f"{what}: {problem}") from problem
-    return msgspec.convert(data, ResourceClaim, strict=False)
+    return claim_of(data)
 
 
 async def delete(io: Io, claim: ResourceClaim) -> None:
