@@ -24,6 +24,7 @@ LARGER: dict[str, int] = {
     "parameters of tests/builders.py::node": 12,
     "parameters of tests/builders.py::pod": 16,
     "lines of tests/builders.py::pod": 51,
+    "parameters of tests/devices.py::claim": 8,
     # a case is one sequence of draws, and their order is the case
     "lines of tests/oracle/cases/devices.py::dra": 78,
     "lines of tests/oracle/cases/neighbours.py::selecting_owners": 55,

@@ -108,8 +108,7 @@ class PodInfos:
             raise DecodeError(f"pod {meta.namespace}/{meta.name}: {error}") from None
 
     def _of(self, pod: Pod) -> PodInfo:
-        meta, spec, status = pod.metadata, pod.spec, pod.status
-        facts = self._facts
+        meta, spec, status, facts = pod.metadata, pod.spec, pod.status, self._facts
         containers = facts.containers(spec)
         held = facts.held(containers, status)
         affinity = facts.affinity(spec.affinity)

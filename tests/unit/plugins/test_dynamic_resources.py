@@ -1,4 +1,4 @@
-"""DynamicResources: which nodes have devices for a pod's claims, and in what words they have not."""
+"""DynamicResources: which nodes have devices for the claims of a pod, and how it is said."""
 
 from __future__ import annotations
 

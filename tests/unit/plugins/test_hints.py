@@ -115,7 +115,20 @@ def test_a_hint_queues_only_what_may_help(
         ("TaintToleration", {"Node": 1 | 16, "Pod": 1024}),
         ("NodeAffinity", {"Node": 1 | 8}),
         ("NodePorts", {"Pod": 2, "Node": 1}),
-        ("NodeResourcesFit", {"Pod": 2 | 512, "Node": 1 | 4}),
+        (
+            "NodeResourcesFit",
+            {"Pod": 2 | 512, "Node": 1 | 4, "resource.k8s.io/DeviceClass": 1 | 8188},
+        ),
+        (
+            "DynamicResources",
+            {
+                "Node": 1 | 4 | 8,
+                "Pod": 4096,
+                "resource.k8s.io/ResourceClaim": 1 | 8188,
+                "resource.k8s.io/DeviceClass": 1 | 8188,
+                "resource.k8s.io/ResourceSlice": 1 | 8188,
+            },
+        ),
     ],
 )
 def test_the_events_are_those_of_kube_scheduler(plugin: str, events: dict[str, int]) -> None:

@@ -294,14 +294,7 @@ class Search:
         """Take the device, if it can be had; the function that gives it back."""
         request, name = wanted.request, device.id
         shared = self._sharing and device.shared
-        if request.admin:
-            if not shared and at in self._allocating.get(name, ()):
-                return None
-        elif self._in_use(name):
-            return None
-        if device.consumes and not self._partitions:
-            return None
-        if self._taints and not tolerated(device.taints, request.tolerations):
+        if not self._free(at, request, device, shared=shared):
             return None
         counted = bool(device.consumes) and not (shared and self._has_shares(name))
         if counted and not self._count(pool, device):
@@ -335,6 +328,17 @@ class Search:
                 self._uncount(pool, device)
 
         return undo
+
+    def _free(self, at: int, request: Request, device: SlicedDevice, *, shared: bool) -> bool:
+        """Whether nobody else has it, and nothing about it stands in the way."""
+        if request.admin:
+            if not shared and at in self._allocating.get(device.id, ()):
+                return False
+        elif self._in_use(device.id):
+            return False
+        if device.consumes and not self._partitions:
+            return False
+        return not self._taints or tolerated(device.taints, request.tolerations)
 
     def _constrained(
         self, at: int, request: Request, device: SlicedDevice, *, must: bool
