@@ -5,7 +5,7 @@ has written it. Nothing is kept from pod to pod by way of signatures, because a 
 of its own; what claims that ask for the same find on a node is kept in `answers`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
@@ -169,7 +169,7 @@ class DynamicResources:
         into.reasons[refused] = nodes.reason_id(*CANNOT_ALLOCATE.reasons)
         into.reasons[broken] = nodes.reason_id(*BROKEN_POOLS.reasons)
         unknown = (known == UNKNOWN).nonzero()[0].tolist()
-        infos = nodes.infos() if unknown else ()
+        infos = nodes.infos() if unknown else []
         for at in unknown:
             info = infos[at]
             if info is not None:
@@ -207,6 +207,11 @@ class DynamicResources:
 
     def normalize_score(self, pod: PodInfo, scores: Int64, state: CycleState) -> Int64:
         return default_normalize(scores)
+
+    def post_filter_reads(self, pod: PodInfo) -> Hashable | None:
+        """A pod that has to do with devices is looked at each time."""
+        devices = pod.request.scalars and backed(pod, self.classes)
+        return None if pod.resource_claims or devices else ()
 
     def post_filter(self, pod: PodInfo, state: CycleState, statuses: object) -> Status | None:
         """Give up devices that are of no use to the pod, so that it may get others."""
