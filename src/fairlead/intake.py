@@ -183,7 +183,7 @@ class Intake:
         try:
             old = self.cluster.objects.set(kind, obj)
         except DecodeError as problem:
-            self._refused(f"{kind} {meta.namespace}/{meta.name}: {problem}")
+            self._told.refused(f"{kind} {meta.namespace}/{meta.name}: {problem}")
             return
         resource = EVENTS.get(kind)
         if resource is None:

@@ -5,13 +5,14 @@ PreFilter has narrowed to a few nodes, for the node that was chosen, and for eve
 is called unschedulable.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
 import numpy as np
 
 from fairlead.cluster.nodes import NodeInfo
+from fairlead.cluster.order import zone_of
 from fairlead.cycle.decision import Refusal
 from fairlead.cycle.kept import Kept
 from fairlead.framework.handle import Handle
@@ -21,8 +22,6 @@ from fairlead.framework.state import CycleState
 from fairlead.framework.status import WRAPPED, Code, Status, failed
 from fairlead.model.podinfo import PodInfo
 
-ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
-OLD_ZONE, OLD_REGION = "kubernetes.io/zone", "kubernetes.io/region"
 TROUBLE = [code for code in Code if code != Code.SUCCESS and not code.rejected]
 
 
@@ -132,12 +131,9 @@ def first_of(rows: Rows, handle: Handle) -> int:
 
 def by_turns(infos: Iterable[NodeInfo | None]) -> list[str]:
     """The names of the nodes, one of each zone in turn, as if they had come in this order."""
-    zones: dict[tuple[str, str], list[str]] = {}
+    zones: dict[Hashable, list[str]] = {}
     for info in sorted([each for each in infos if each is not None], key=lambda each: each.name):
-        labels = info.labels
-        zone = labels.get(ZONE) or labels.get(f"failure-domain.beta.{OLD_ZONE}", "")
-        region = labels.get(REGION) or labels.get(f"failure-domain.beta.{OLD_REGION}", "")
-        zones.setdefault((region, zone), []).append(info.name)
+        zones.setdefault(zone_of(info.labels), []).append(info.name)
     turns = zip_longest(*zones.values())
     return [name for turn in turns for name in turn if name is not None]
 

@@ -17,6 +17,7 @@ from fairlead.framework.errands import Errands
 from fairlead.framework.nodeset import NodeSet, Reasons, Rows
 from fairlead.framework.waiting import WaitingPods
 
+
 class Handle:
     """Given to each plugin when it is made. Everything it shows is live and read-only.
 

@@ -1,6 +1,6 @@
 """All that concerns devices, put together: slices, classes, claims, and what is given out."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 
 from fairlead.cluster.changes import Changes
 from fairlead.cluster.devices.allocations import Allocations
@@ -30,6 +30,11 @@ class Devices:
         objects.listen("ResourceSlice", self.pools.heard)
         objects.listen("DeviceClass", self._class_heard)
         objects.listen("ResourceClaim", self.claims.heard)
+
+    def obey(self, features: Mapping[str, bool]) -> None:
+        """Read slices and claims as these gates have it; before there are any."""
+        self.pools.partitions = features.get("DRAPartitionableDevices", False)
+        self.claims.sharing = features.get("DRAConsumableCapacity", False)
 
     def selector(self, text: str) -> Selector:
         """The compiled expression. Raises CelError, each time the same."""

@@ -64,6 +64,7 @@ class DynamicResources:
             patience=args.binding_timeout.seconds,
             steps=int(seconds * STEPS_PER_SECOND) if limited else NEVER,
         )
+        handle.devices.obey(handle.features)
         self.claims = handle.devices.claims
         self.classes = handle.devices.classes
         self.kinds = Kinds(handle.devices, handle.changes)
