@@ -154,6 +154,11 @@ def names_affinity(*names: str) -> Json:
     }
 
 
+def before_preemption(message: str) -> str:
+    """Why no node fits, without what the attempts to make room add to it."""
+    return message.split(". ")[0].removesuffix(".") + "."
+
+
 class StoppedClock:
     def now(self) -> float:
         return 0.0

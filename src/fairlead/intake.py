@@ -32,6 +32,7 @@ WATCHED: Mapping[str, tuple[str, str]] = MappingProxyType(
         "ReplicationController": ("v1", "replicationcontrollers"),
         "ReplicaSet": ("apps/v1", "replicasets"),
         "StatefulSet": ("apps/v1", "statefulsets"),
+        "PodDisruptionBudget": ("policy/v1", "poddisruptionbudgets"),
     }
 )
 """What is watched beside nodes and pods: by kind, the API version and the resource."""

@@ -17,6 +17,7 @@ from fairlead.framework.handle import Handle
 from fairlead.framework.profile import Profile
 from fairlead.framework.stages import points_of
 from fairlead.plugins.default_binder import DefaultBinder
+from fairlead.plugins.default_preemption.plugin import DefaultPreemption
 from fairlead.plugins.image_locality import ImageLocality
 from fairlead.plugins.inter_pod_affinity.plugin import InterPodAffinity
 from fairlead.plugins.node_affinity import NodeAffinity
@@ -47,6 +48,7 @@ BUILT_IN: Mapping[str, type] = MappingProxyType(
             ImageLocality,
             PodTopologySpread,
             InterPodAffinity,
+            DefaultPreemption,
             DefaultBinder,
             NodeDeclaredFeatures,
         )

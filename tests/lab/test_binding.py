@@ -13,6 +13,7 @@ from fairlead.framework.status import SKIP, Status, error, unschedulable, wait
 from fairlead.lab.cluster import Cluster
 from fairlead.model.podinfo import PodInfo
 from fairlead.queue.events import ASSIGNED_POD_DELETE, Registration
+from tests.builders import before_preemption
 from tests.lab.stage import ASLEEP, HEADER, at_work, node, pod, with_plugins
 
 
@@ -46,7 +47,8 @@ async def test_a_held_pod_counts_and_is_bound_when_it_is_allowed(cluster: Cluste
         waiting = stage.process.core.waiting
         await stage.until(lambda: waiting.get(stage.uid("first")))
         cluster.create(pod("second", "3"))
-        assert await stage.refused("second") == "0/1 nodes are available: 1 Insufficient cpu."
+        why = await stage.refused("second")
+        assert before_preemption(why) == "0/1 nodes are available: 1 Insufficient cpu."
         assert stage.node_of("first") == ""
         assert waiting.allow(stage.uid("first"), "Patience")
         assert await stage.placed("first") == ["a"]

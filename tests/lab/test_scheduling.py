@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from fairlead.lab.cluster import Cluster
+from tests.builders import before_preemption
 from tests.lab.faults import Faults
 from tests.lab.stage import ASLEEP, HEADER, NODES, PODS, Stage, at_work, node, pod
 
@@ -51,7 +52,7 @@ async def test_a_pod_is_bound_and_its_event_says_so(stage: Stage) -> None:
 async def test_a_pod_that_does_not_fit_is_told_why_in_kube_schedulers_words(stage: Stage) -> None:
     stage.cluster.create(pod("big", "5"))
     why = await stage.refused("big")
-    assert why == "0/2 nodes are available: 2 Insufficient cpu."
+    assert before_preemption(why) == "0/2 nodes are available: 2 Insufficient cpu."
     (event,) = stage.events("big", "FailedScheduling")
     assert (event["type"], event["action"]) == ("Warning", "Scheduling")
     assert event["message"] == why
@@ -82,7 +83,7 @@ async def test_a_pod_that_leaves_makes_room(stage: Stage) -> None:
     await stage.placed("first")
     stage.cluster.create(pod("next", "3", **on("a")))
     why = await stage.refused("next")
-    assert why == (
+    assert before_preemption(why) == (
         "0/2 nodes are available: 1 Insufficient cpu,"
         " 1 node(s) didn't match Pod's node affinity/selector."
     )
@@ -104,7 +105,9 @@ async def test_a_pod_that_ends_makes_room_while_it_is_still_there(stage: Stage) 
 async def test_a_label_that_changes_makes_a_node_fit(stage: Stage) -> None:
     stage.cluster.create(pod("disk", nodeSelector={"disk": "ssd"}))
     why = await stage.refused("disk")
-    assert why == ("0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector.")
+    assert before_preemption(why) == (
+        "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector."
+    )
     changed = stage.copy("nodes", "b")
     changed["metadata"]["labels"]["disk"] = "ssd"
     stage.cluster.update(changed)

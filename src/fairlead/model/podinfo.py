@@ -16,7 +16,7 @@ from fairlead.model.errors import DecodeError
 from fairlead.model.facts import DEFAULT_FEATURES, Facts, HostPort, PodFeatures
 from fairlead.model.features import required_features
 from fairlead.model.meta import OwnerReference
-from fairlead.model.pod import Pod, PodCondition
+from fairlead.model.pod import Pod, PodCondition, PodStatus
 from fairlead.model.resources import Resources
 from fairlead.model.selector import RequiredNodeAffinity, WeightedTerms
 from fairlead.model.toleration import Toleration
@@ -24,6 +24,8 @@ from fairlead.model.toleration import Toleration
 __all__ = ["PodInfo", "PodInfos", "Resources", "Toleration"]
 
 POD_SCHEDULED = "PodScheduled"
+DISRUPTION_TARGET = "DisruptionTarget"
+PREEMPTION_BY_SCHEDULER = "PreemptionByScheduler"
 
 
 class PodInfo(Struct, frozen=True, eq=False, gc=False):
@@ -75,6 +77,8 @@ class PodInfo(Struct, frozen=True, eq=False, gc=False):
     resource_claim_statuses: bytes
     extended_resource_claim_status: bytes
     pod_scheduled: PodCondition | None
+    preempted: bool
+    """Whether it is being deleted because a scheduler evicted it for another pod."""
 
     def on(self, node_name: str) -> "PodInfo":
         """This pod as it is once it is bound to the node: what is assumed before the API knows."""
@@ -105,8 +109,7 @@ class PodInfos:
             raise DecodeError(f"pod {meta.namespace}/{meta.name}: {error}") from None
 
     def _of(self, pod: Pod) -> PodInfo:
-        meta, spec, status = pod.metadata, pod.spec, pod.status
-        facts = self._facts
+        meta, spec, status, facts = pod.metadata, pod.spec, pod.status, self._facts
         containers = facts.containers(spec)
         held = facts.held(containers, status)
         affinity = facts.affinity(spec.affinity)
@@ -153,4 +156,14 @@ class PodInfos:
             facts.raw(status.resource_claim_statuses),
             facts.raw(status.extended_resource_claim_status),
             None if spec.node_name else facts.condition(status.conditions, POD_SCHEDULED),
+            meta.deletion_timestamp is not None and evicted(facts, status),
         )
+
+
+def evicted(facts: Facts, status: PodStatus) -> bool:
+    """Whether a scheduler has told the pod to make room."""
+    condition = facts.condition(status.conditions, DISRUPTION_TARGET)
+    return condition is not None and (condition.status, condition.reason) == (
+        "True",
+        PREEMPTION_BY_SCHEDULER,
+    )
