@@ -47,6 +47,7 @@ WATCHED: Mapping[str, tuple[str, str]] = MappingProxyType(
         "ResourceClaim": ("resource.k8s.io/v1", "resourceclaims"),
         "ResourceSlice": ("resource.k8s.io/v1", "resourceslices"),
         "DeviceClass": ("resource.k8s.io/v1", "deviceclasses"),
+        "PodDisruptionBudget": ("policy/v1", "poddisruptionbudgets"),
     }
 )
 """What is watched beside nodes and pods: by kind, the API version and the resource."""

@@ -17,6 +17,7 @@ from fairlead.framework.handle import Handle
 from fairlead.framework.profile import Profile
 from fairlead.framework.stages import points_of
 from fairlead.plugins.default_binder import DefaultBinder
+from fairlead.plugins.default_preemption.plugin import DefaultPreemption
 from fairlead.plugins.dynamic_resources.plugin import DynamicResources
 from fairlead.plugins.image_locality import ImageLocality
 from fairlead.plugins.inter_pod_affinity.plugin import InterPodAffinity
@@ -49,6 +50,7 @@ BUILT_IN: Mapping[str, type] = MappingProxyType(
             PodTopologySpread,
             InterPodAffinity,
             DynamicResources,
+            DefaultPreemption,
             DefaultBinder,
             NodeDeclaredFeatures,
         )

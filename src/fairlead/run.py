@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from fairlead.binding.bind import Binding, ClientIo
+from fairlead.binding.eviction import Evictor
 from fairlead.binding.outcome import Outcome
 from fairlead.clock import SystemClock
 from fairlead.cluster.state import Cluster
@@ -50,7 +51,11 @@ NEEDED = (
     *(Need("watch", resource_of(kind).plural, resource_of(kind).group) for kind in WATCHED),
     Need("create", "pods/binding"),
 )
-WANTED = (Need("patch", "pods/status"), Need("create", "events", "events.k8s.io"))
+WANTED = (
+    Need("patch", "pods/status"),
+    Need("delete", "pods"),
+    Need("create", "events", "events.k8s.io"),
+)
 REMEDY = "bind the user to the ClusterRole system:kube-scheduler"
 PATIENCE = 10.0
 """How long the cluster may take for its first answers."""
@@ -162,8 +167,19 @@ class Process:
                 self.clock,
                 self.core.waiting,
             )
+            evictor = Evictor(
+                self.core.queue,
+                self.core.evictions,
+                ClientIo(client),
+                recorders,
+                self.metrics,
+                self.clock,
+                binding.give_up,
+            )
+            binding.evict = evictor.begin
             stack.push_async_callback(binding.close)
             self.core.errands.carried_by(binding.errand)
+            stack.push_async_callback(evictor.close)
             watches = Watches(client, self.core.intake, self.metrics)
             await self._work(binding, watches, recorders)
             for recorder in recorders.values():

@@ -63,12 +63,11 @@ class Core:
         told: Told,
         release: Release = RELEASE_1_36,
     ) -> None:
-        self.cluster = cluster
-        self.told = told
+        self.cluster, self.told = cluster, told
         wall: Callable[[], float] = getattr(clock, "wall", clock.now)
-        handle = Handle(cluster.nodes, cluster.objects, release, wall)
-        self.waiting = handle.waiting
-        self.errands = handle.errands
+        handle = Handle(cluster.nodes, cluster.objects, release, choose, wall)
+        self.waiting, self.errands = handle.waiting, handle.errands
+        self.evictions = handle.evictions
         self.profiles = build_profiles(configuration, classes, handle)
         self.queue = SchedulingQueue(
             clock,
@@ -81,7 +80,7 @@ class Core:
                 float(configuration.pod_max_backoff_seconds),
             ),
         )
-        self.cycle = SchedulingCycle(cluster, handle, choose)
+        self.cycle = SchedulingCycle(cluster, handle, choose, self.queue)
         self.intake = Intake(cluster, self.queue, self.profiles, told, release)
 
     def _pre_enqueue(self, entry: QueuedPodInfo) -> tuple[str, str] | None:
@@ -154,6 +153,7 @@ class Scheduler:
             decision = self._broken(pod, problem)
         self._algorithm(self._now() - began)
         if isinstance(decision, Placed):
+            core.queue.nominator.delete(pod)
             self.carrier.placed(profile, entry, decision, began)
         else:
             self.carrier.failed(profile, entry, decision, began)

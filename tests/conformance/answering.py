@@ -26,8 +26,9 @@ from fairlead.config.loading import load
 from fairlead.config.plugins import check_profiles
 from fairlead.config.release import RELEASE_1_36, Release
 from fairlead.config.types import KubeSchedulerConfiguration
-from fairlead.cycle.decision import Detail, Placed, Refusal
-from fairlead.framework.status import PluginError, Status
+from fairlead.cycle.decision import Detail, Placed, PostFiltered
+from fairlead.framework.stages import Victims
+from fairlead.framework.status import PluginError, Refusal, Status
 from fairlead.intake import WATCHED
 from fairlead.profiles import BUILT_IN, known_points
 from fairlead.queue.entry import QueuedPodInfo
@@ -176,7 +177,10 @@ class Stage:
         profile = self.core.profiles[entry.pod.scheduler_name]
         decision = self.core.cycle.schedule_one(profile, entry, detail)
         said = told(detail)
+        if detail.post_filter is not None:
+            said["postFilter"] = told_of_room(detail.post_filter)
         if isinstance(decision, Placed):
+            self.core.queue.nominator.delete(entry.pod)
             said["placed"] = decision.node_name
         else:
             said["reason"], said["message"] = decision.reason, decision.message
@@ -229,6 +233,26 @@ def told(detail: Detail) -> Json:
     if detail.winners is not None:
         said["winners"] = detail.winners
     return said
+
+
+def told_of_room(found: PostFiltered) -> Json:
+    said: Json = {"code": found.code.title}
+    if found.words:
+        said["message"] = found.words
+    if found.nominated_node_name:
+        said["nominated"] = found.nominated_node_name
+    if found.eviction is not None:
+        victims = [pod.key for pod in found.eviction.victims if not pod.deleting]
+        said["victims"] = sorted(victims)
+    said["candidates"] = {node: candidate(outcome) for node, outcome in found.tried.items()}
+    return said
+
+
+def candidate(outcome: Victims | Refusal) -> Json:
+    if isinstance(outcome, Refusal):
+        return status(outcome)
+    violations = {"pdbViolations": outcome.violations} if outcome.violations else {}
+    return {"victims": sorted(pod.key for pod in outcome.pods), **violations}
 
 
 def status(refusal: Refusal | None) -> Json:

@@ -129,6 +129,10 @@ class Detours:
     def _otherwise(self, obj: Json) -> Json:
         """An earlier version: the same thing with something else about it."""
         earlier = deepcopy(obj)
+        if not obj.get("spec", {}).get("schedulingGates"):
+            # A queued pod follows a version only if it is new. For one that is gated this makes a
+            # difference that lasts, in kube-scheduler too: by an update it may be nominated.
+            earlier["metadata"]["resourceVersion"] = "0"
         change = EARLIER.get(obj["kind"])
         if change is not None:
             change(earlier, self.chance)

@@ -34,6 +34,8 @@ PREEMPTION = re.compile(
 )
 # What makes a device of an extended resource.
 EXTENDED = re.compile("extendedResourceName|deviceclass.resource.kubernetes.io/")
+# What DynamicResources says before it of a pod without claims.
+NO_CLAIMS = "no new claims to deallocate, "
 FAILED = re.compile(r'plugin "(\w+)" failed with')
 DEFAULTS = {plugin.name for plugin in RELEASE_1_36.default_plugins}
 NAMES = ("preFilterNodes", "preFilterPlugins", "winners")
@@ -116,6 +118,8 @@ def narrowed(answer: Answer, plugins: set[str]) -> Answer:
         less.pop("postFilterOutcomes", None)
         if "message" in less:
             less["message"] = PREEMPTION.split(less["message"])[0]
+    elif "DynamicResources" not in plugins and "message" in less:
+        less["message"] = less["message"].replace(NO_CLAIMS, "")
     if not plugins.issuperset(DEFAULTS):
         less.pop("sequence", None)  # scores of others decide where each pod is put
     return less
@@ -236,6 +240,10 @@ def _refusing(vector: Vector) -> Iterator[str]:
         yield "DynamicResources"  # it grants what NodeResourcesFit would miss
     statuses = [answer.get("preEnqueue"), answer.get("preFilter")]
     statuses += (answer.get("filter") or {}).values()
+    tried = answer.get("postFilter") or {}
+    statuses += (tried.get("candidates") or {}).values()
+    if tried.get("message") == "not found":
+        yield "DynamicResources"  # it has the last word where PreFilter ended before its turn
     yield from (status["plugin"] for status in statuses if status and status.get("plugin"))
     yield from answer.get("preFilterPlugins") or ()
     yield from FAILED.findall(answer.get("message") or "")

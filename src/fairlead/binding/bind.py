@@ -8,7 +8,7 @@ until the outcome is known: an answer that was lost is looked up, never guessed.
 """
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,14 +17,14 @@ import msgspec
 from fairlead.binding.outcome import BothClocks, Outcome
 from fairlead.binding.plugins import bind, post_bind, pre_bind, prepares
 from fairlead.binding.requests import binding_body, binding_path
-from fairlead.cycle.decision import Placed, Unplaced
-from fairlead.cycle.diagnosis import count_reasons, fit_message
+from fairlead.cycle.decision import Eviction, Placed, Unplaced
 from fairlead.framework.errands import Errand
 from fairlead.framework.profile import Profile
 from fairlead.framework.stages import Io
 from fairlead.framework.status import WRAPPED, Code, PluginError, Status
 from fairlead.framework.waiting import WaitingPods
-from fairlead.kube.client import Client
+from fairlead.framework.words import count_reasons, fit_message
+from fairlead.kube.client import PATCH_TYPES, Client
 from fairlead.kube.errors import KubeError, NotFound, Unreachable
 from fairlead.kube.pipeline import Posts
 from fairlead.kube.resource import PODS
@@ -37,6 +37,7 @@ log = get_logger(__name__)
 
 LOOKS = (0.0, 0.5)
 """When a pod is looked up after silence: a request that was cut off may still be at work."""
+Evict = Callable[[Profile, PodInfo, Eviction], None]
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 5.0
 
 
@@ -49,6 +50,9 @@ class Flight:
     decision: Placed
     began: float
     landed: bool = False
+    preparing: asyncio.Task[None] | None = None
+    """Its task while PreBind plugins are at work: until then the pod can still be given up."""
+    given_up: str = ""
 
 
 class Binding:
@@ -72,6 +76,9 @@ class Binding:
         self._clock = clock
         self._waiting = waiting
         self._tasks: set[asyncio.Task[None]] = set()
+        self._preparing: dict[str, Flight] = {}
+        self.evict: Evict | None = None
+        """Who makes room for pods that are promised a node."""
         self._closed = False
         self._landed = asyncio.Event()
         self.under_way = 0
@@ -89,11 +96,27 @@ class Binding:
     def failed(
         self, profile: Profile, entry: QueuedPodInfo, failure: Unplaced, began: float
     ) -> None:
-        """No node was found: there is nothing to carry out but the news."""
+        """No node was found: there is nothing to carry out but the news, and perhaps evictions."""
+        if failure.eviction is not None and self.evict is not None:
+            self.evict(profile, entry.pod, failure.eviction)
         self._outcome.failed(profile, entry, failure, began)
 
     def deleting(self, profile: Profile, entry: QueuedPodInfo) -> None:
         self._outcome.deleting(profile, entry)
+
+    def give_up(self, uid: str, plugin: str) -> bool:
+        """Give up a pod that is held or prepared, for a plugin that has a better use for its place.
+
+        False if there is no such pod, or if its binding may be on its way already.
+        """
+        if self._waiting.preempt(uid, plugin):
+            return True
+        flight = self._preparing.pop(uid, None)
+        if flight is None or flight.preparing is None:
+            return False
+        flight.given_up = f"preempted by {plugin}"
+        flight.preparing.cancel()
+        return True
 
     async def drain(self, seconds: float) -> bool:
         """Wait until every pod that is being bound is bound or given back.
@@ -123,6 +146,10 @@ class Binding:
         def released(plugin: str, refusal: Status | None) -> None:
             if refusal is None:
                 self._permitted(flight)
+                return
+            if not refusal.code.rejected:
+                text = f"waiting on permit for pod: {refusal.message}"
+                self._give_up(flight, Unplaced(flight.entry.pod, text, unschedulable=False))
                 return
             message = fit_message(1, count_reasons([(refusal.reasons, 1)]))
             rejecters = frozenset([plugin] if plugin else ())
@@ -203,11 +230,20 @@ class Binding:
         profile, pod, node_name = flight.profile, flight.entry.pod, flight.decision.node_name
         state = flight.decision.state
         assert state is not None
+        flight.preparing = asyncio.current_task()
+        self._preparing[pod.uid] = flight
         try:
             refusal = await pre_bind(profile, pod, node_name, state, self._io)
         except PluginError as problem:
             self._failed(flight, Unplaced(pod, str(problem), unschedulable=False))
             return
+        except asyncio.CancelledError:
+            if not flight.given_up:
+                raise
+            self._failed(flight, Unplaced(pod, flight.given_up, unschedulable=False))
+            return
+        finally:
+            self._preparing.pop(pod.uid, None)
         if refusal is not None:
             self._failed(flight, Unplaced(pod, refusal.message))
             return
@@ -327,13 +363,17 @@ class ClientIo:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    async def request(
-        self, method: str, path: str, body: object = None, *, content_type: str = ""
-    ) -> object:
-        """The decoded JSON of the answer. Raises ApiError or Unreachable."""
+    async def request(self, method: str, path: str, body: object = None) -> object:
+        """The decoded JSON of the answer. Raises ApiError or Unreachable.
+
+        A PATCH is a strategic merge patch, which merges lists by their keys.
+        """
         data = None if body is None else msgspec.json.encode(body)
-        return await self._client.json(
-            method, path, body=data, content_type=content_type or "application/json"
+        if method != "PATCH":
+            return await self._client.json(method, path, body=data)
+        kind = PATCH_TYPES["strategic"]
+        return msgspec.json.decode(
+            await self._client.raw(method, path, body=data, content_type=kind)
         )
 
     async def sleep(self, seconds: float) -> None:

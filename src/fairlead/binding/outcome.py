@@ -7,7 +7,7 @@ condition, the queue, and the assumption when it must be taken back.
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from fairlead.binding.requests import condition_body, condition_path
+from fairlead.binding.requests import condition_body, status_path
 from fairlead.clock import Clock, WallClock
 from fairlead.cluster.state import Cluster
 from fairlead.cycle.decision import Placed, Unplaced
@@ -26,6 +26,8 @@ from fairlead.queue.events import ASSIGNED_POD_DELETE
 from fairlead.queue.queue import SchedulingQueue
 
 log = get_logger(__name__)
+
+PREEMPTION = "DefaultPreemption"
 
 
 class BothClocks(Clock, WallClock, Protocol):
@@ -126,6 +128,8 @@ class Outcome:
         A pod that is gone, or that has a node by now, is neither queued nor told that it has none.
         """
         pod = entry.pod
+        if PREEMPTION in failure.post_filtered:
+            self._metrics.cell("scheduler_preemption_attempts_total").value += 1
         result = "unschedulable" if failure.unschedulable else "error"
         self._count(result, profile.scheduler_name, began)
         if failure.unschedulable:
@@ -141,6 +145,7 @@ class Outcome:
             entry.replace_pod(newest)
             entry.rejected_by(failure.unschedulable_plugins, failure.pending_plugins)
             self._queue.add_unschedulable_if_not_present(entry)
+            self._queue.nominator.add(newest, failure.nominated_node_name)
             self._say(newest, failure)
         recorder = self._recorders[profile.scheduler_name]
         recorder.failed_scheduling(regarding(pod), failure.message)
@@ -155,7 +160,9 @@ class Outcome:
         log.info("Skip schedule deleting pod", v=3, pod=ref(pod))
 
     def _say(self, pod: PodInfo, failure: Unplaced) -> None:
-        body = condition_body(pod, failure.reason, failure.message, self._clock.wall())
+        body = condition_body(
+            pod, failure.reason, failure.message, self._clock.wall(), failure.nominated_node_name
+        )
         if body is None:
             return
 
@@ -170,7 +177,7 @@ class Outcome:
 
         try:
             self._patches.send(
-                "PATCH", condition_path(pod), body, PATCH_TYPES["strategic"], done, lost
+                "PATCH", status_path(pod), body, PATCH_TYPES["strategic"], done, lost
             )
         except Unreachable as problem:  # the connections are closed: the process is ending
             lost(problem)

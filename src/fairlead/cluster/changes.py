@@ -29,6 +29,19 @@ class Aspect(IntEnum):
     DEVICES = 8
 
 
+OF_THE_NODE = frozenset(
+    [
+        Aspect.EXISTENCE,
+        Aspect.LABELS,
+        Aspect.TAINTS,
+        Aspect.ALLOCATABLE,
+        Aspect.IMAGES,
+        Aspect.OBJECT,
+    ]
+)
+"""The aspects that no pod changes by coming or going; any other may."""
+
+
 class Log:
     """The rows whose one aspect changed, oldest first."""
 
@@ -101,6 +114,10 @@ class Changes:
         get = self._versions.get
         floor = self._floor
         return max((get(fact, floor) for fact in facts), default=0)
+
+    def now(self) -> int:
+        """A number that grows with every change of any node, pod or object."""
+        return self.facts + sum([log.end for log in self.logs])
 
     def resize(self, rows: int) -> None:
         """A list may hold a quarter of the nodes before its older half goes."""

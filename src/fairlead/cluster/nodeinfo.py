@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from operator import attrgetter
 
 from fairlead.model.node import Node, Taint
 from fairlead.model.podinfo import PodInfo
@@ -57,6 +58,53 @@ class NodeInfo:
         self.requested_scalars: dict[str, int] = {}
         self.nonzero_cpu = self.nonzero_memory = 0
 
+    def copy(self) -> "NodeInfo":
+        """The node as it is now, to be changed at will: for a trial, see `framework.trial`."""
+        twin = NodeInfo.__new__(NodeInfo)
+        for name, value in zip(SHARED, shared_of(self), strict=True):
+            setattr(twin, name, value)
+        twin.pods_by_uid = self.pods_by_uid.copy()
+        twin.requested_scalars = self.requested_scalars.copy()
+        twin.used_ports = None if self.used_ports is None else self.used_ports.copy()
+        return twin
+
+    def put_on(self, pod: PodInfo) -> None:
+        """Count a pod on this copy; a node of the table is written by `NodeTable.place` alone."""
+        self.pods_by_uid[pod.uid] = pod
+        self._count(pod, 1)
+        if pod.host_ports:
+            if self.used_ports is None:
+                self.used_ports = Counter()
+            self.used_ports.update(pod.host_ports)
+
+    def take_off(self, pod: PodInfo) -> None:
+        """Take back what `put_on` counted, or what the table did before the copy was made.
+
+        Its host ports are free then, also if another pod had the same ones: kube-scheduler notes
+        only that a port is taken, not how often, and chooses its victims by that.
+        """
+        del self.pods_by_uid[pod.uid]
+        self._count(pod, -1)
+        if pod.host_ports and self.used_ports is not None:
+            for port in pod.host_ports:
+                self.used_ports.pop(port, None)
+            self.used_ports = self.used_ports or None
+
+    def _count(self, pod: PodInfo, sign: int) -> None:
+        request, nonzero = pod.placed_request, pod.placed_nonzero
+        self.pod_count += sign
+        self.requested_cpu += sign * request.cpu
+        self.requested_memory += sign * request.memory
+        self.requested_ephemeral_storage += sign * request.ephemeral_storage
+        self.nonzero_cpu += sign * nonzero[0]
+        self.nonzero_memory += sign * nonzero[1]
+        for name, amount in request.scalars:
+            value = self.requested_scalars.get(name, 0) + sign * amount
+            if value:
+                self.requested_scalars[name] = value
+            else:
+                self.requested_scalars.pop(name, None)
+
     @property
     def uid(self) -> str:
         return self.node.metadata.uid
@@ -92,3 +140,9 @@ class NodeInfo:
                 return self.requested_ephemeral_storage
             case _:
                 return self.requested_scalars.get(resource, 0)
+
+
+OWN = ("pods_by_uid", "requested_scalars", "used_ports")
+SHARED = tuple(name for name in NodeInfo.__slots__ if name not in OWN)
+"""What a copy has in common with the node: numbers, and mappings that a node is given whole."""
+shared_of = attrgetter(*SHARED)

@@ -9,6 +9,7 @@ nodes at once through `Columns`. Both are written here and nowhere else; `check`
 from collections import Counter
 from collections.abc import Iterator
 
+from fairlead.cluster.below import BelowStore
 from fairlead.cluster.changes import Aspect, Changes
 from fairlead.cluster.columns import Columns, capped
 from fairlead.cluster.devices.devices import Devices
@@ -45,6 +46,7 @@ class NodeTable:
         self.devices = Devices(objects, changes, self.rows)
         self.domains = DomainStore(self)
         self.order = NodeOrder()
+        self.below = BelowStore(self)
         self._free: list[int] = []
 
     def __len__(self) -> int:

@@ -6,7 +6,7 @@ The word of a plugin that signs pods is that of the shape. Only the others are a
 pod; where all of them have nothing to say, the shape alone decides.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from fairlead.cycle.decision import Detail
@@ -17,6 +17,7 @@ from fairlead.framework.instance import PluginInstance
 from fairlead.framework.nodeset import Rows
 from fairlead.framework.profile import Profile
 from fairlead.framework.state import CycleState
+from fairlead.framework.trial import Nominations, Trials
 from fairlead.model.podinfo import PodInfo
 
 FEW = 64
@@ -28,11 +29,13 @@ class Attempt:
     """One pod on its way through the cycle.
 
     `fresh` are the filters of which nothing is kept and that have something to say of this pod.
+    `own` is what PreFilter said of this pod alone, `found` what it said of all like it.
     """
 
     profile: Profile
     pod: PodInfo
     found: PreFiltered
+    own: PreFiltered
     state: CycleState
     shape: Shape | None
     filters: Sequence[PluginInstance]
@@ -60,7 +63,7 @@ def begin(
         shape = shapes.make(profile, pod, key, found, state)
     filters = [i for i in profile.filter if i not in found.skipped]
     fresh = [i for i in filters if not i.kept]
-    return Attempt(profile, pod, found, own, shape, filters, fresh, detail)
+    return Attempt(profile, pod, found, found, own, shape, filters, fresh, detail)
 
 
 def like_others(
@@ -69,21 +72,54 @@ def like_others(
     """The attempt of a pod whose shape is known; None if a plugin narrows this pod down."""
     found = shape.found
     if not profile.unsigned:
-        return Attempt(profile, pod, found, shape.state, shape, shape.kept_filters, (), detail)
+        kept = shape.kept_filters
+        return Attempt(profile, pod, found, found, shape.state, shape, kept, (), detail)
     state = CycleState(below=shape.state)
     own = pre_filter(profile.unsigned_pre_filter, pod, state, state)
-    if own.refusal is not None:
-        return Attempt(profile, pod, own, state, shape, (), (), detail)
-    if own.node_names is not None:
+    if own.refusal is None and own.node_names is not None:
         return None
     filters: Sequence[PluginInstance] = shape.kept_filters
     fresh = [i for i in profile.unsigned_filter if i not in own.skipped]
     if fresh:
         asked = {*filters, *fresh}
         filters = [i for i in profile.filter if i in asked]
-    return Attempt(profile, pod, found, state, shape, filters, fresh, detail)
+    refused = found if own.refusal is None else own
+    return Attempt(profile, pod, refused, own, state, shape, filters, fresh, detail)
+
+
+def trials_of(attempt: Attempt, nominations: Nominations) -> Trials:
+    """How nodes as they would be are asked about the pod of this attempt."""
+    shape, own = attempt.shape, attempt.own
+    found = attempt.found if shape is None else shape.found
+    # What `found` says of plugins that sign nothing was said of another pod.
+    extending = [
+        instance
+        for instance in attempt.profile.extending
+        if instance not in (found.skipped if instance.kept else own.skipped)
+    ]
+    return Trials(attempt.pod, attempt.state, attempt.filters, extending, nominations)
 
 
 def narrowed_for_this(profile: Profile, found: PreFiltered) -> bool:
     """Whether the nodes were narrowed down by what no signature tells of."""
     return any(instance.name in found.narrowing for instance in profile.unsigned_pre_filter)
+
+
+def told_apart(attempt: Attempt, nominations: Nominations) -> Hashable | None:
+    """What tells pods of one shape apart when nothing fits them; None if it must not be kept."""
+    shape, pod, profile = attempt.shape, attempt.pod, attempt.profile
+    if shape is None:
+        return None
+    read: list[Hashable] = []
+    for ask in (
+        *(instance.filter_reads for instance in attempt.fresh),
+        *(instance.post_filter_reads for instance in profile.post_filter),
+    ):
+        one = None if ask is None else ask(pod)
+        if one is None:
+            return None
+        read.append(one)
+    given_way = pod.priority if nominations.nominated_nodes() else None
+    cluster = shape.changes.now() if read else None
+    asked = len(attempt.fresh), *attempt.fresh
+    return cluster, nominations.nominations, given_way, pod.nominated_node_name, *asked, *read

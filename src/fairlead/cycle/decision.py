@@ -1,10 +1,11 @@
 """What came of one scheduling attempt: values, carried out by `binding`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from fairlead.framework.stages import Victims
 from fairlead.framework.state import CycleState
-from fairlead.framework.status import Status
+from fairlead.framework.status import Code, Refusal
 from fairlead.model.podinfo import PodInfo
 
 
@@ -20,6 +21,15 @@ class Placed:
 
 
 @dataclass(slots=True)
+class Eviction:
+    """Pods that have to leave a node, and the plugin that says so."""
+
+    plugin: str
+    node_name: str
+    victims: Sequence[PodInfo]
+
+
+@dataclass(slots=True)
 class Unplaced:
     """No node this time: what the condition and the event say, and who refused."""
 
@@ -29,6 +39,12 @@ class Unplaced:
     """Whether the plugins said no; else it was an error, and the pod is tried again later."""
     unschedulable_plugins: frozenset[str] = frozenset()
     pending_plugins: frozenset[str] = frozenset()
+    nominated_node_name: str | None = ""
+    """The node that is promised to the pod; "" takes an earlier promise back, None lets it be."""
+    eviction: Eviction | None = None
+    """What must be done so that the promise comes true."""
+    post_filtered: tuple[str, ...] = ()
+    """The plugins that were asked to make room."""
 
     @property
     def reason(self) -> str:
@@ -39,11 +55,18 @@ Decision = Placed | Unplaced
 
 
 @dataclass(slots=True)
-class Refusal:
-    """Why a node was left out: the plugin that refused first, and its status."""
+class PostFiltered:
+    """What came of making room: a promise and its victims, or words for the end of the message.
 
-    plugin: str
-    status: Status
+    `tried` has, if it was asked for, what would be done on each node that was tried.
+    """
+
+    code: Code = Code.UNSCHEDULABLE
+    words: str = ""
+    nominated_node_name: str | None = None
+    eviction: Eviction | None = None
+    asked: tuple[str, ...] = ()
+    tried: Mapping[str, Victims | Refusal] = field(default_factory=dict[str, Victims | Refusal])
 
 
 @dataclass(slots=True)
@@ -64,3 +87,10 @@ class Detail:
     evaluated: int = 0
     """How many nodes were looked at, where that was not all of them."""
     winners: list[str] | None = None
+    post_filter: PostFiltered | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether a filter could not answer on some node."""
+        said = () if self.filter is None else self.filter.values()
+        return any(each is not None and not each.status.code.rejected for each in said)

@@ -4,10 +4,11 @@ It is read from the answers that the decision is made from, so that looking at i
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from fairlead.cluster.nodes import NodeTable
 from fairlead.cycle.decision import Detail
-from fairlead.cycle.filter import filter_nodes
+from fairlead.cycle.filter import crowded, filter_nodes
 from fairlead.cycle.kept import Kept
 from fairlead.cycle.prefilter import PreFiltered
 from fairlead.cycle.score import pre_score, score_nodes
@@ -17,6 +18,7 @@ from fairlead.framework.nodeset import Rows
 from fairlead.framework.profile import Profile
 from fairlead.framework.state import CycleState
 from fairlead.framework.status import PluginError
+from fairlead.framework.trial import Trials
 from fairlead.model.podinfo import PodInfo
 
 
@@ -35,15 +37,18 @@ class Teller:
         found: PreFiltered,
         filters: Sequence[PluginInstance],
         rows: Rows,
-        state: CycleState,
         kept: Mapping[PluginInstance, Kept],
+        trials: Trials,
     ) -> Rows:
         """The verdict on each of the rows; returns those that pass."""
         detail.pre_filtered = True
         if found.node_names is not None:
             detail.pre_filter_nodes = found.node_names
             detail.pre_filter_plugins = tuple(sorted(found.narrowing))
+        state = trials.state
         verdict = filter_nodes(filters, self.pod, rows, state, self.handle, kept, raising=False)
+        with suppress(PluginError):  # the decision will end with it
+            verdict.refuse(crowded(trials, self.table, rows), filters, self.handle)
         detail.filter = {
             self.table.info(row).name: refusal
             for row, refusal in verdict.refusals(filters, self.handle)

@@ -1,7 +1,6 @@
-"""Why no node fits, as kube-scheduler words it: how many nodes, and how often each reason."""
+"""Why no node fits, and who stands in the way."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -10,34 +9,8 @@ from fairlead.cycle.filter import Verdict
 from fairlead.framework.handle import Handle
 from fairlead.framework.instance import PluginInstance
 from fairlead.framework.status import Code
+from fairlead.framework.words import count_reasons, fit_message
 from fairlead.model.podinfo import PodInfo
-
-
-def fit_message(
-    nodes: int, reasons: Mapping[str, int], *, pre_filter: str = "", post_filter: str = ""
-) -> str:
-    """The text of the condition and of the FailedScheduling event.
-
-    The counted reasons are sorted as text, so that "10 x" stands before "2 y".
-    """
-    message = f"0/{nodes} nodes are available:"
-    if pre_filter:
-        message += f" {pre_filter}."
-    elif reasons:
-        counted = sorted(f"{count} {reason}" for reason, count in reasons.items())
-        message += f" {', '.join(counted)}."
-    return f"{message} {post_filter}" if post_filter else message
-
-
-def count_reasons(
-    tuples: Iterable[tuple[tuple[str, ...], int]],
-) -> Counter[str]:
-    """How often each single reason occurs, from tuples of reasons with their number of nodes."""
-    counted: Counter[str] = Counter()
-    for reasons, times in tuples:
-        for reason in reasons:
-            counted[reason] += times
-    return counted
 
 
 def absent_reason(narrowing: Iterable[str]) -> str:

@@ -5,37 +5,24 @@ PreFilter has narrowed to a few nodes, for the node that was chosen, and for eve
 is called unschedulable.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
 import numpy as np
 
-from fairlead.cluster.nodes import NodeInfo
+from fairlead.cluster.nodes import NodeInfo, NodeTable
 from fairlead.cluster.order import zone_of
-from fairlead.cycle.decision import Refusal
 from fairlead.cycle.kept import Kept
 from fairlead.framework.handle import Handle
 from fairlead.framework.instance import PluginInstance
 from fairlead.framework.nodeset import Codes, Ids, Rows, Verdicts
 from fairlead.framework.state import CycleState
-from fairlead.framework.status import WRAPPED, Code, Status, failed
+from fairlead.framework.status import WRAPPED, Code, Refusal, Status, failed
+from fairlead.framework.trial import Trials
 from fairlead.model.podinfo import PodInfo
 
 TROUBLE = [code for code in Code if code != Code.SUCCESS and not code.rejected]
-
-
-def refusal_of(
-    filters: Iterable[PluginInstance], pod: PodInfo, node: NodeInfo, state: CycleState
-) -> Refusal | None:
-    """Ask the filters about one node, in order; None if all let the pod pass."""
-    for instance in filters:
-        status = instance.ask_filter(pod, node, state)
-        if status is not None and status.code != Code.SUCCESS:
-            if not status.code.rejected:
-                raise failed(instance.name, "Filter", status.message)
-            return Refusal(instance.name, status)
-    return None
 
 
 @dataclass(slots=True)
@@ -53,6 +40,21 @@ class Verdict:
     @property
     def passed(self) -> Rows:
         return self.rows[self.refusers < 0]
+
+    def refuse(
+        self,
+        refused: Mapping[int, Refusal],
+        filters: Sequence[PluginInstance],
+        handle: Handle,
+    ) -> None:
+        """Put other refusals above what was found, by row."""
+        order = {instance.name: at for at, instance in enumerate(filters)}
+        for at, row in enumerate(self.rows.tolist()):
+            refusal = refused.get(row)
+            if refusal is not None:
+                self.refusers[at] = order[refusal.plugin]
+                self.codes[at] = refusal.status.code
+                self.reasons[at] = handle.reason_id(refusal.status.reasons)
 
     def refusals(
         self, filters: Sequence[PluginInstance], handle: Handle
@@ -152,3 +154,18 @@ def answer(
     if kept.codes is None or kept.reasons is None:
         return None
     return Verdicts(kept.codes[rows], kept.reasons[rows])
+
+
+def crowded(trials: Trials, table: NodeTable, rows: Container[int] | Rows) -> dict[int, Refusal]:
+    """Of these rows those that would refuse the pod if the pods nominated to them ran there.
+
+    Kept answers know of no nominations: the few nodes that have any are tried here, each time.
+    """
+    refused: dict[int, Refusal] = {}
+    for name in trials.nominations.nominated_nodes():
+        info = table.get(name)
+        if info is not None and info.row in rows:
+            refusal = trials.crowded(info)
+            if refusal is not None:
+                refused[info.row] = refusal
+    return refused

@@ -17,7 +17,7 @@ from fairlead.cluster.columns import Int64, Mask
 from fairlead.cluster.nodes import NodeTable
 from fairlead.framework.handle import Handle
 from fairlead.framework.instance import PluginInstance, whole
-from fairlead.framework.nodeset import Codes, Ids, Rows
+from fairlead.framework.nodeset import Codes, Ids, Rows, trouble
 from fairlead.framework.stages import MAX_NODE_SCORE
 from fairlead.framework.state import CycleState
 from fairlead.framework.status import Code, PluginError, Status, crash, said
@@ -306,11 +306,6 @@ class Kept:
         if self.instance.normalize_score is None and not 0 <= score <= MAX_NODE_SCORE:
             raise out_of_range(self.instance.name, score)
         return score
-
-
-def trouble(codes: Codes) -> bool:
-    """Whether a filter gave another code than yes or no anywhere."""
-    return bool(((codes == Code.ERROR) | (codes == Code.WAIT) | (codes == Code.SKIP)).any())
 
 
 def out_of_range(name: str, score: int) -> PluginError:

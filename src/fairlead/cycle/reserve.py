@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from fairlead.cycle.decision import Refusal
 from fairlead.framework.profile import Profile
 from fairlead.framework.state import CycleState
-from fairlead.framework.status import Code, PluginError, Status, crash, failed, said
+from fairlead.framework.status import Code, PluginError, Refusal, Status, crash, failed, said
 from fairlead.model.podinfo import PodInfo
 
 LONGEST_WAIT = 15 * 60.0

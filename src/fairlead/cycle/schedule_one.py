@@ -8,7 +8,7 @@ again, and the best of a column of totals is taken. A pod that PreFilter narrows
 (every DaemonSet's) is decided in row form and leaves nothing behind.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,23 +16,27 @@ import numpy as np
 from fairlead.cluster.columns import Int64
 from fairlead.cluster.nodes import NodeInfo
 from fairlead.cluster.state import Cluster
-from fairlead.cycle.attempt import Attempt, begin
-from fairlead.cycle.decision import Decision, Detail, Placed, Refusal, Unplaced
+from fairlead.cycle.attempt import Attempt, begin, told_apart, trials_of
+from fairlead.cycle.decision import Decision, Detail, Placed, PostFiltered, Unplaced
 from fairlead.cycle.detail import Teller
-from fairlead.cycle.diagnosis import count_reasons, diagnose, fit_message, refused_by
-from fairlead.cycle.filter import filter_nodes, refusal_of
+from fairlead.cycle.diagnosis import absent_reason, diagnose, refused_by
+from fairlead.cycle.filter import Verdict, crowded, filter_nodes
 from fairlead.cycle.kept import Engine
-from fairlead.cycle.postfilter import post_filter
+from fairlead.cycle.postfilter import followed_by, post_filter
 from fairlead.cycle.reserve import permit, reserve, unreserve
 from fairlead.cycle.sampling import Sampling, first_of
 from fairlead.cycle.score import indifferent, normalized, pre_score, score_nodes
+from fairlead.cycle.shape import REFUSED, Shape
 from fairlead.cycle.shapes import Key, Shapes, signature
 from fairlead.framework.handle import Handle
 from fairlead.framework.instance import PluginInstance
-from fairlead.framework.nodeset import NodeSet, Rows
+from fairlead.framework.nodeset import NO_ROWS, NO_VERDICTS, NodeSet, Rows, Verdicts
 from fairlead.framework.profile import Profile
 from fairlead.framework.state import CycleState
-from fairlead.framework.status import PluginError
+from fairlead.framework.status import UNASKED, PluginError, Refusal, Status, unresolvable
+from fairlead.framework.statuses import NodeStatuses
+from fairlead.framework.trial import Nominations, NoNominations, refusal_of
+from fairlead.framework.words import count_reasons, fit_message
 from fairlead.model.podinfo import PodInfo
 from fairlead.queue.entry import QueuedPodInfo
 
@@ -42,7 +46,6 @@ VERIFY_EVERY = 1000
 NO_NODES = "no nodes available to schedule pods"
 UNSTEADY = "a filter plugin gives two answers to the same question"
 
-NO_ROWS: Rows = np.zeros(0, np.intp)
 
 Choose = Callable[[int], int]
 """A number below the given one, each as likely: breaks ties."""
@@ -51,9 +54,16 @@ Choose = Callable[[int], int]
 class SchedulingCycle:
     """Decides pods one at a time against one cluster."""
 
-    def __init__(self, cluster: Cluster, handle: Handle, choose: Choose | None) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        handle: Handle,
+        choose: Choose | None,
+        nominations: Nominations | None = None,
+    ) -> None:
         """Without `choose`, ties are broken as kube-scheduler does, by the order of the nodes."""
         self.cluster = cluster
+        self.nominations = NoNominations() if nominations is None else nominations
         self.handle = handle
         self.choose = choose
         self.engine = Engine(cluster.nodes, handle)
@@ -110,7 +120,11 @@ class SchedulingCycle:
         """The node that was cleared for the pod is tried first, and no other if it fits."""
         name = attempt.pod.nominated_node_name
         info = self.cluster.nodes.get(name) if name else None
-        if info is None or refusal_of(attempt.filters, attempt.pod, info, attempt.state):
+        if (
+            info is None
+            or trials_of(attempt, self.nominations).crowded(info) is not None
+            or refusal_of(attempt.filters, attempt.pod, info, attempt.state)
+        ):
             return None
         if attempt.detail is not None:
             attempt.detail.winners = [info.name]
@@ -118,24 +132,43 @@ class SchedulingCycle:
 
     def _few(self, attempt: Attempt) -> int | None:
         """Filter and score a few nodes afresh."""
-        rows = self._candidates(attempt)
-        verdict = filter_nodes(attempt.filters, attempt.pod, rows, attempt.state, self.handle)
-        rows = self._sampled(attempt, verdict.passed)
+        rows = self._sampled(attempt, self._filtered(attempt, self._candidates(attempt)).passed)
         if rows.size <= 1:
             return int(rows[0]) if rows.size else None
         scorers = [i for i in attempt.profile.score if i.weight]
         return self._select(attempt, rows, self._fresh_scores(attempt, scorers, rows))
 
+    def _filtered(self, attempt: Attempt, rows: Rows) -> Verdict:
+        """The verdicts on these rows, asked afresh, nominated pods and all."""
+        verdict = filter_nodes(attempt.filters, attempt.pod, rows, attempt.state, self.handle)
+        if self.nominations.nominated_nodes():
+            trials = trials_of(attempt, self.nominations)
+            refused = crowded(trials, self.cluster.nodes, rows)
+            verdict.refuse(refused, attempt.filters, self.handle)
+        return verdict
+
+    def _totals(self, attempt: Attempt, shape: Shape) -> Int64:
+        """The totals of the shape; refused is also what must be left to nominated pods."""
+        totals = shape.totals
+        if self.nominations.nominated_nodes():
+            trials = trials_of(attempt, self.nominations)
+            open_rows = set(np.flatnonzero(totals >= 0).tolist())
+            if refused := crowded(trials, self.cluster.nodes, open_rows):
+                totals = totals.copy()
+                totals[list(refused)] = REFUSED
+        return totals
+
     def _many(self, attempt: Attempt) -> int | None:
         """The best row of the shape's totals, with what is not kept added."""
         shape = attempt.shape
         assert shape is not None
-        totals, profile = shape.totals, attempt.profile
+        profile = attempt.profile
         if any(one.errors for one in shape.refusing):
             # Raises if an error stands on a node that earlier plugins passed.
             filter_nodes(
                 attempt.filters, attempt.pod, self._candidates(attempt), attempt.state, self.handle
             )
+        totals = self._totals(attempt, shape)
         nodes = self.handle.nodes_when_asked(lambda: (totals >= 0).nonzero()[0])
         idle: set[PluginInstance] | None = None
         sampling = self.sampling.of(profile)
@@ -277,9 +310,9 @@ class SchedulingCycle:
             return Unplaced(pod, message, unschedulable=False)
         plugins = [found.refused_by] if found.refused_by else found.narrowing
         nodes = len(self.cluster.nodes)
-        last_word = post_filter(attempt.profile, pod, attempt.state, dict)
-        message = fit_message(nodes, {}, pre_filter=refusal.message, post_filter=last_word)
-        return refused_by(pod, message, plugins, refusal.code)
+        filtered = self._post_filter(attempt, NO_ROWS, NO_VERDICTS, refusal)
+        message = fit_message(nodes, {}, pre_filter=refusal.message, post_filter=filtered.words)
+        return followed_by(refused_by(pod, message, plugins, refusal.code), filtered)
 
     def _unschedulable(self, attempt: Attempt) -> Decision | None:
         """No node fits: ask the filters afresh before saying so, and put the reasons in words."""
@@ -287,34 +320,54 @@ class SchedulingCycle:
         if self.sampling.of(attempt.profile):
             seen = self.sampling.visit(attempt.profile, self._candidates(attempt), NO_ROWS)
             self.sampling.moved(attempt.profile, seen)
-        signed = shape is not None and not attempt.fresh
-        if shape is not None and signed and (known := shape.recall()) is not None:
-            return replace(known, pod=pod)
-        rows = self._looked_at(attempt)
-        verdict = filter_nodes(attempt.filters, pod, rows, attempt.state, self.handle)
+        asked = told_apart(attempt, self.nominations)
+        if shape is not None and asked is not None and attempt.detail is None:
+            known = shape.recall(asked)
+            if known is not None:
+                return replace(known, pod=pod)
+        verdict = self._filtered(attempt, self._looked_at(attempt))
         if verdict.passed.size:
             if shape is None:  # nothing was kept: the plugins themselves are of two minds
                 return Unplaced(pod, UNSTEADY, unschedulable=False)
             self.engine.counts.mismatches += 1
             self.shapes.drop_answers(shape)
             return None
-        nodes = self.cluster.nodes
-        last_word = post_filter(
-            attempt.profile,
-            pod,
-            attempt.state,
-            lambda: {
-                nodes.info(row).name: refusal.status
-                for row, refusal in verdict.refusals(attempt.filters, self.handle)
-                if refusal is not None
-            },
+        absent = unresolvable(absent_reason(found.narrowing)) if found.narrowing else UNASKED
+        filtered = self._post_filter(
+            attempt, verdict.rows, Verdicts(verdict.codes, verdict.reasons), absent
         )
-        decision = diagnose(
-            pod, verdict, attempt.filters, found.narrowing, len(nodes), self.handle, last_word
+        nodes = len(self.cluster.nodes)
+        decision = followed_by(
+            diagnose(
+                pod, verdict, attempt.filters, found.narrowing, nodes, self.handle, filtered.words
+            ),
+            filtered,
         )
-        if shape is not None and signed and not attempt.profile.post_filter:
-            shape.remember(decision)
+        if shape is not None and asked is not None and not decision.nominated_node_name:
+            shape.remember(asked, decision)
         return decision
+
+    def _post_filter(
+        self, attempt: Attempt, rows: Rows, verdicts: Verdicts, absent: Status
+    ) -> PostFiltered:
+        """Let the plugins make room; what they find is told if somebody asks."""
+        detail = attempt.detail
+        filtered = post_filter(
+            attempt.profile,
+            attempt.pod,
+            attempt.state,
+            lambda: NodeStatuses(
+                self.handle,
+                trials_of(attempt, self.nominations),
+                rows,
+                verdicts,
+                absent,
+                explaining=detail is not None,
+            ),
+        )
+        if detail is not None and attempt.profile.post_filter:
+            detail.post_filter = filtered
+        return filtered
 
     def _looked_at(self, attempt: Attempt) -> Rows:
         """The candidates, and the node that was cleared for the pod."""
@@ -327,10 +380,11 @@ class SchedulingCycle:
         shape, profile = attempt.shape, attempt.profile
         kept = {} if shape is None else {one.instance: one for one in shape.kept}
         teller = Teller(self.cluster.nodes, self.handle, profile, attempt.pod)
+        trials = trials_of(attempt, self.nominations)
         rows = teller.filtered(
-            detail, attempt.found, attempt.filters, self._looked_at(attempt), attempt.state, kept
+            detail, attempt.found, attempt.filters, self._looked_at(attempt), kept, trials
         )
-        if any(each is not None and not each.status.code.rejected for each in said_of(detail)):
+        if detail.failed:
             return  # nothing is scored where a filter could not answer
         if self.sampling.of(profile) and rows.size:
             candidates = self._candidates(attempt)
@@ -344,7 +398,3 @@ class SchedulingCycle:
             idle = set(profile.signing) - scoring if shape is not None else set[PluginInstance]()
             failure = None if shape is None else shape.failure
             teller.scored(detail, rows, attempt.state, kept, idle, failure)
-
-
-def said_of(detail: Detail) -> Iterable[Refusal | None]:
-    return () if detail.filter is None else detail.filter.values()

@@ -23,6 +23,7 @@ from fairlead.framework.state import CycleState
 from fairlead.framework.status import PluginError
 
 REFUSED = -1
+MOST_REMEMBERED = 64
 
 
 class Shape:
@@ -43,6 +44,7 @@ class Shape:
         "narrowed",
         "refusing",
         "remembered",
+        "remembered_at",
         "scaled",
         "state",
         "summed",
@@ -69,7 +71,8 @@ class Shape:
         self.table = table
         self.narrowed = narrowed
         self.changes = table.changes
-        self.remembered: tuple[Unplaced, tuple[int, ...]] | None = None
+        self.remembered: dict[Hashable, Unplaced] = {}
+        self.remembered_at: tuple[int, ...] = ()
         logs: dict[Log, list[Kept]] = {self.changes.logs[Aspect.EXISTENCE]: []}
         for one in kept:
             for log in one.logs:
@@ -90,15 +93,20 @@ class Shape:
         self.failure = failure
         self.kept_filters = tuple(i for i in profile.filter if i.kept and i not in found.skipped)
 
-    def remember(self, decision: Unplaced) -> None:
-        """Nothing fits: true, and in these words, until something changes that the shape reads."""
-        self.remembered = decision, self._now()
+    def remember(self, asked: Hashable, decision: Unplaced) -> None:
+        """Nothing fits: true, and in these words, until something changes that the shape reads.
 
-    def recall(self) -> Unplaced | None:
+        `asked` tells apart what pods of this shape may be told differently.
+        """
+        now = self._now()
+        if now != self.remembered_at or len(self.remembered) >= MOST_REMEMBERED:
+            self.remembered_at = now
+            self.remembered.clear()
+        self.remembered[asked] = decision
+
+    def recall(self, asked: Hashable) -> Unplaced | None:
         """What was remembered, if nothing has changed since."""
-        if self.remembered is None or self.remembered[1] != self._now():
-            return None
-        return self.remembered[0]
+        return None if self.remembered_at != self._now() else self.remembered.get(asked)
 
     def _now(self) -> tuple[int, ...]:
         return (*(log.end for log in self._logs), self.changes.facts)

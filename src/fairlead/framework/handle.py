@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from fairlead.cluster.below import WithoutPodsBelow
 from fairlead.cluster.changes import Changes
 from fairlead.cluster.devices.devices import Devices
 from fairlead.cluster.domains import Domains, Tally, Topology
@@ -14,7 +15,8 @@ from fairlead.cluster.objects import Objects
 from fairlead.cluster.terms import PlacedTerms
 from fairlead.config.release import RELEASE_1_36, Release
 from fairlead.framework.errands import Errands
-from fairlead.framework.nodeset import NodeSet, Reasons, Rows
+from fairlead.framework.evictions import Evictions
+from fairlead.framework.nodeset import Imagined, NodeSet, OneNode, Reasons, Rows
 from fairlead.framework.waiting import WaitingPods
 
 
@@ -27,7 +29,9 @@ class Handle:
     __slots__ = (
         "_nodes",
         "_reasons",
+        "choose",
         "errands",
+        "evictions",
         "objects",
         "release",
         "waiting",
@@ -39,6 +43,7 @@ class Handle:
         nodes: NodeTable,
         objects: Objects | None = None,
         release: Release = RELEASE_1_36,
+        choose: Callable[[int], int] | None = None,
         wall: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self._nodes = nodes
@@ -52,6 +57,10 @@ class Handle:
         """The pods that Permit plugins hold."""
         self.errands = Errands()
         """What a stage without I/O has decided to write."""
+        self.choose = choose or first
+        """A number below the given one, each as likely; 0 where nothing is left to chance."""
+        self.evictions = Evictions()
+        """The evictions that are under way."""
         self._reasons = Reasons()
 
     @property
@@ -116,5 +125,19 @@ class Handle:
         self._reasons.forget()
 
     def only(self, node: NodeInfo) -> NodeSet:
-        """One node as columns."""
-        return NodeSet(self._nodes, self._reasons, np.array([node.row], np.intp))
+        """One node as columns, whether it is one of the table or the copy of a trial."""
+        row = np.array([node.row], np.intp)
+        return NodeSet(self._nodes, self._reasons, row, imagined=OneNode(node))
+
+    def without_pods_below(self, priority: int) -> WithoutPodsBelow:
+        """What would be requested of each node if all pods of lower priority were gone."""
+        return self._nodes.below.get(priority)
+
+    def imagined(self, rows: Rows, instead: Imagined) -> NodeSet:
+        """These nodes with what pods change in them taken from elsewhere."""
+        return NodeSet(self._nodes, self._reasons, rows, imagined=instead)
+
+
+def first(_count: int) -> int:
+    """The choice of those who leave nothing to chance."""
+    return 0

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fairlead.cluster.changes import OF_THE_NODE, Aspect
 from fairlead.cluster.columns import Int64
 from fairlead.cluster.nodes import NodeInfo
 from fairlead.framework.depends import Depends
@@ -21,6 +22,8 @@ from fairlead.model.podinfo import PodInfo
 
 RowFilter = Callable[[PodInfo, NodeInfo, CycleState], Status | None]
 ColumnFilter = Callable[[PodInfo, NodeSet, CycleState], Verdicts | None]
+ExtensionStage = Callable[[PodInfo, PodInfo, NodeInfo, CycleState], Status | None]
+Reads = Callable[[PodInfo], Hashable | None]
 RowScore = Callable[[PodInfo, NodeInfo, CycleState], int]
 ColumnScore = Callable[[PodInfo, NodeSet, CycleState], Int64 | int]
 
@@ -29,20 +32,26 @@ class PluginInstance:
     """A plugin as the cycle calls it. `reads` and `depends` decide whether answers are kept."""
 
     __slots__ = (
+        "add_pod",
         "depends",
         "facts",
         "filter",
         "filter_nodes",
+        "filter_reads",
+        "in_columns",
         "index",
         "indifferent",
         "kept",
+        "moved_by_pods",
         "name",
         "normalize_score",
         "plugin",
         "points",
+        "post_filter_reads",
         "pre_filter",
         "pre_score",
         "reads",
+        "remove_pod",
         "score",
         "score_nodes",
         "weight",
@@ -62,6 +71,12 @@ class PluginInstance:
         self.depends: Depends | None = getattr(plugin, "depends", None)
         self.reads = read_function(plugin)
         self.kept = self.reads is not None and self.depends is not None
+        aspects = None if self.depends is None else self.depends.aspects
+        self.moved_by_pods = not self.kept or aspects is None or not OF_THE_NODE.issuperset(aspects)
+        """Whether its answer for a node may change when a pod comes to that node or leaves it."""
+        columns = OF_THE_NODE | {Aspect.REQUESTED}
+        self.in_columns = self.kept and aspects is not None and columns.issuperset(aspects)
+        """Whether of all that pods change on a node it reads only what is requested."""
         self.facts: Callable[[PodInfo], tuple[Hashable, ...]] | None = getattr(
             plugin, "facts", None
         )
@@ -70,6 +85,10 @@ class PluginInstance:
         )
         """Whether Score is zero on every node for this pod: for scorers without PreScore."""
         self.pre_filter: Any = getattr(plugin, "pre_filter", None)
+        self.add_pod: ExtensionStage | None = getattr(plugin, "add_pod", None)
+        self.remove_pod: ExtensionStage | None = getattr(plugin, "remove_pod", None)
+        self.filter_reads: Reads | None = getattr(plugin, "filter_reads", None)
+        self.post_filter_reads: Reads | None = getattr(plugin, "post_filter_reads", None)
         self.pre_score: Any = getattr(plugin, "pre_score", None)
         self.normalize_score: Any = getattr(plugin, "normalize_score", None)
         if "filter" in self.points:

@@ -1,11 +1,12 @@
 """Nodes asked all at once: columns in, one verdict per node out."""
 
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlead.cluster.columns import Int64, Mask
+from fairlead.cluster.columns import Int64, Mask, capped
 from fairlead.cluster.labels import LabelColumn
 from fairlead.cluster.nodes import NodeInfo, NodeTable
 from fairlead.cluster.taints import TaintSet
@@ -64,6 +65,44 @@ class Verdicts:
         )
 
 
+NO_ROWS: Rows = np.zeros(0, np.intp)
+NO_VERDICTS = Verdicts(np.zeros(0, np.int8), np.zeros(0, np.int32))
+
+
+def trouble(codes: Codes) -> bool:
+    """Whether a filter gave another code than yes or no anywhere."""
+    return bool(((codes == Code.ERROR) | (codes == Code.WAIT) | (codes == Code.SKIP)).any())
+
+
+class Imagined(Protocol):
+    """Nodes as they would be: the columns that pods change, from elsewhere than the table.
+
+    What is not known of them is a KeyError: whoever imagines asks in another way then.
+    """
+
+    def quantity(self, name: str, rows: Rows | None) -> Int64: ...
+    def requested_scalar(self, name: str, rows: Rows | None) -> Int64 | None: ...
+    def infos(self) -> Sequence[NodeInfo | None]: ...
+
+
+class OneNode:
+    """One node as columns of one value each; it may be the copy of a trial."""
+
+    __slots__ = ("node",)
+
+    def __init__(self, node: NodeInfo) -> None:
+        self.node = node
+
+    def quantity(self, name: str, rows: Rows | None) -> Int64:  # noqa: ARG002 - there is one
+        return np.array([capped(getattr(self.node, name))], np.int64)
+
+    def requested_scalar(self, name: str, rows: Rows | None) -> Int64 | None:  # noqa: ARG002
+        return np.array([capped(self.node.requested(name))], np.int64)
+
+    def infos(self) -> Sequence[NodeInfo | None]:
+        return [self.node]
+
+
 class NodeSet:
     """Some nodes, or all, as columns.
 
@@ -71,7 +110,7 @@ class NodeSet:
     zero and whose verdicts nobody reads. Rows may also be found only when somebody looks.
     """
 
-    __slots__ = ("_find", "_reasons", "_rows", "table")
+    __slots__ = ("_find", "_imagined", "_reasons", "_rows", "table")
 
     def __init__(
         self,
@@ -79,10 +118,12 @@ class NodeSet:
         reasons: Reasons,
         rows: Rows | None = None,
         find: Callable[[], Rows] | None = None,
+        imagined: Imagined | None = None,
     ) -> None:
         self.table = table
         self._rows = rows
         self._find = find
+        self._imagined = imagined
         self._reasons = reasons
 
     @property
@@ -103,6 +144,8 @@ class NodeSet:
 
     def column(self, name: str) -> Int64:
         """A quantity of the nodes by name, see `cluster.columns.QUANTITIES`; do not write to it."""
+        if self._imagined is not None:
+            return self._imagined.quantity(name, self.rows)
         return self._cut(getattr(self.table.columns, name))
 
     def allocatable(self, resource: str) -> Int64:
@@ -110,6 +153,11 @@ class NodeSet:
 
     def requested(self, resource: str) -> Int64:
         return self._resource(resource, "requested_", self.table.columns.requested_scalars)
+
+    def exists(self) -> Mask:
+        """Where there is a node at all."""
+        column = self.table.columns.exists
+        return column if self.rows is None else column[self.rows]
 
     def unschedulable(self) -> Mask:
         column = self.table.columns.unschedulable
@@ -137,6 +185,8 @@ class NodeSet:
 
     def infos(self) -> list[NodeInfo | None]:
         """The nodes one by one, for what has no column; None where there is no node."""
+        if self._imagined is not None:
+            return list(self._imagined.infos())
         infos = self.table.infos
         if self.rows is None:
             return [*infos, *[None] * (self.size - len(infos))]
@@ -160,6 +210,9 @@ class NodeSet:
     def _resource(self, resource: str, prefix: str, scalars: dict[str, Int64]) -> Int64:
         if resource in ("cpu", "memory", "ephemeral-storage"):
             return self.column(prefix + resource.replace("-", "_"))
+        if self._imagined is not None and prefix == "requested_":
+            column = self._imagined.requested_scalar(resource, self.rows)
+            return np.zeros(self.size, np.int64) if column is None else column
         column = scalars.get(resource)
         return np.zeros(self.size, np.int64) if column is None else self._cut(column)
 

@@ -66,6 +66,8 @@ class Profile:
         """The plugins whose answers are kept, in a fixed order: together they sign a pod."""
         self.unsigned = [instance for instance in deciding if not instance.kept]
         """The plugins that are asked afresh for every pod."""
+        self.extending = [i for i in self.pre_filter if i.add_pod or i.remove_pod]
+        """The plugins whose notes know of a trial's pods."""
         self.unsigned_pre_filter = [i for i in self.pre_filter if not i.kept]
         self.unsigned_filter = [i for i in self.filter if not i.kept]
         self.unsigned_score = [i for i in self.score if not i.kept and i.weight]

@@ -9,7 +9,7 @@ class may have either; where it has both they must say the same.
 class needs one.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from fairlead.cluster.nodes import NodeInfo
     from fairlead.framework.nodeset import NodeSet, Verdicts
     from fairlead.framework.state import CycleState
-    from fairlead.framework.status import Status
+    from fairlead.framework.status import Refusal, Status
+    from fairlead.framework.statuses import NodeStatuses
     from fairlead.model.podinfo import PodInfo
     from fairlead.queue.entry import QueuedPodInfo
     from fairlead.queue.events import Registration
@@ -69,10 +70,37 @@ class PreFilter(Protocol):
     ) -> "PreFilterResult | Status | None": ...
 
 
+class PreFilterExtensions(Protocol):
+    """What PreFilter noted, with a pod more or less on one node: for trials, see `trial`.
+
+    `pod` is the one to be placed, `added` or `removed` the other. The node counts it already, or no
+    longer. Notes are changed by way of `state.own(key)`, which copies them first: they are those
+    of the trial alone.
+    """
+
+    def add_pod(
+        self, pod: "PodInfo", added: "PodInfo", node: "NodeInfo", state: "CycleState"
+    ) -> "Status | None": ...
+
+    def remove_pod(
+        self, pod: "PodInfo", removed: "PodInfo", node: "NodeInfo", state: "CycleState"
+    ) -> "Status | None": ...
+
+
 class Filter(Protocol):
     """Can this node run the pod? None is yes."""
 
     def filter(self, pod: "PodInfo", node: "NodeInfo", state: "CycleState") -> "Status | None": ...
+
+
+class FilterReads(Protocol):
+    """For a filter of which nothing is kept: what of the pod decides its answers.
+
+    They must follow from that, from nodes, pods and watched objects. Then "no node fits" is
+    remembered for pods that read alike, until anything in the cluster changes.
+    """
+
+    def filter_reads(self, pod: "PodInfo") -> "Hashable | None": ...
 
 
 class FilterNodes(Protocol):
@@ -83,12 +111,53 @@ class FilterNodes(Protocol):
     ) -> "Verdicts | None": ...
 
 
+class PostFilterResult:
+    """What came of making room.
+
+    With the name of a node the pod is promised that node, and the victims there are evicted. With
+    the empty name an earlier promise is taken back, and `status` says why there is no other. A
+    plugin that leaves a promise as it is returns a plain Status.
+    """
+
+    __slots__ = ("node_name", "status", "tried", "victims")
+
+    def __init__(
+        self,
+        node_name: str,
+        status: "Status | None" = None,
+        *,
+        victims: "Sequence[PodInfo]" = (),
+        tried: "Mapping[str, Victims | Refusal] | None" = None,
+    ) -> None:
+        self.node_name = node_name
+        self.status = status
+        self.victims = victims
+        self.tried = tried
+        """What would be done on each node that was tried, if that was asked for."""
+
+
+class Victims:
+    """The pods that would have to leave a node, the most important first."""
+
+    __slots__ = ("pods", "violations")
+
+    def __init__(self, pods: "Sequence[PodInfo]", violations: int) -> None:
+        self.pods = pods
+        self.violations = violations
+        """How many of them a disruption budget would have protected."""
+
+
 class PostFilter(Protocol):
-    """No node fits: try to make room. `statuses` has each refused node's last word."""
+    """No node fits: try to make room. `statuses` has each refused node's last word.
+
+    A plugin may have `post_filter_reads(pod)`: what, beside the nodes and what the filters read
+    of the pod, decides that there is nothing to gain. Then that is remembered until something in
+    the cluster changes; without it, or where it is None, the plugin is asked each time.
+    """
 
     def post_filter(
-        self, pod: "PodInfo", state: "CycleState", statuses: "Mapping[str, Status]"
-    ) -> "Status | None": ...
+        self, pod: "PodInfo", state: "CycleState", statuses: "NodeStatuses"
+    ) -> "PostFilterResult | Status | None": ...
 
 
 class PreScore(Protocol):
@@ -134,15 +203,13 @@ class Permit(Protocol):
 
 
 class Io(Protocol):
-    """The only way of a plugin to the API server, and to wait: requests by method and path.
+    """The only way of a plugin to the API server: requests by method, path and JSON body.
 
-    The body is sent as JSON; a PATCH needs the `content_type` that says which sort of patch it is.
-    A refusal is raised as an exception with the HTTP code as its `status`.
+    A PATCH is a strategic merge patch. A refusal is raised as an exception that has, or was caused
+    by one that has, the HTTP code as its `status`.
     """
 
-    async def request(
-        self, method: str, path: str, body: object = None, *, content_type: str = ""
-    ) -> object: ...
+    async def request(self, method: str, path: str, body: object = None) -> object: ...
 
     async def sleep(self, seconds: float) -> None: ...
 

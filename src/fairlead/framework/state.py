@@ -1,7 +1,7 @@
 """The notes of one scheduling attempt: what a plugin's early stages leave for its later ones."""
 
 from collections.abc import Iterator
-from typing import Self
+from typing import Any, Self
 
 
 class CycleState:
@@ -28,8 +28,24 @@ class CycleState:
             raise KeyError(key)
         return self._below.read(key)
 
+    def own(self, key: str) -> Any:
+        """The value as this state's own, to be changed: a `clone()` of what stands below it.
+
+        This is how a trial counts pods in what PreFilter noted and leaves the notes as they were.
+        """
+        value: Any = self._values.get(key)
+        if value is None:
+            below: Any = self.read(key)
+            value = self._values[key] = below.clone()
+        return value
+
     def __contains__(self, key: str) -> bool:
-        return key in self._values or (self._below is not None and key in self._below)
+        state: CycleState | None = self
+        while state is not None:
+            if key in state._values:
+                return True
+            state = state._below
+        return False
 
     def __iter__(self) -> Iterator[str]:
         yield from self._values

@@ -4,6 +4,7 @@ An exception that leaves a plugin is that plugin's bug; "this pod does not fit h
 The name of the plugin is not in it: the framework knows whom it asked.
 """
 
+from dataclasses import dataclass
 from enum import IntEnum
 
 
@@ -51,6 +52,14 @@ class Status:
         return f"Status({self.code.title}, {self.message!r})"
 
 
+@dataclass(slots=True)
+class Refusal:
+    """Why a node was left out: the plugin that refused first, and its status."""
+
+    plugin: str
+    status: Status
+
+
 def unschedulable(*reasons: str) -> Status:
     """No, but it may become yes when other pods leave: preemption may help."""
     return Status(Code.UNSCHEDULABLE, *reasons)
@@ -70,6 +79,9 @@ def wait(timeout: float) -> Status:
     """Permit: hold the pod until the handle allows or rejects it, at most this many seconds."""
     return Status(Code.WAIT, timeout=timeout)
 
+
+UNASKED = unresolvable()
+"""The status of a node that no filter was asked about."""
 
 SKIP = Status(Code.SKIP)
 """PreFilter or PreScore: nothing to do for this pod, leave my Filter or Score out."""
@@ -136,6 +148,8 @@ class StageFailed(Exception):  # noqa: N818 - a plugin says it, nothing crashed
 
 WRAPPED = {
     "PreFilter": 'running PreFilter plugin "{}": {}',
+    "AddPod": 'running AddPod on PreFilter plugin "{}": {}',
+    "RemovePod": 'running RemovePod on PreFilter plugin "{}": {}',
     "Filter": 'running "{}" filter plugin: {}',
     "PreScore": 'running PreScore plugin "{}": {}',
     "Score": 'running Score plugins: plugin "{}" failed with: {}',

@@ -7,7 +7,7 @@ Sync: time is passed in, and whoever waits is called back once.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from fairlead.framework.status import Status, unschedulable
+from fairlead.framework.status import Status, error, unschedulable
 from fairlead.model.podinfo import PodInfo
 
 Released = Callable[[str, Status | None], None]
@@ -64,6 +64,17 @@ class WaitingPods:
         if waiting is None:
             return False
         waiting.released(plugin, unschedulable(message))
+        return True
+
+    def preempt(self, uid: str, plugin: str) -> bool:
+        """Give the pod up for a more important one; it is tried again after a back-off.
+
+        False if the pod is not held any more.
+        """
+        waiting = self._pods.pop(uid, None)
+        if waiting is None:
+            return False
+        waiting.released(plugin, error("preempted"))
         return True
 
     def expire(self, now: float) -> None:

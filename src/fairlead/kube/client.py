@@ -147,18 +147,10 @@ class Client:
             raise unreachable(str(url), error, written=method != "GET") from error
 
     async def json(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: Params = None,
-        body: Body = None,
-        content_type: str = JSON,
+        self, method: str, path: str, *, params: Params = None, body: Body = None
     ) -> Any:
         """`raw`, decoded: for paths that are no resource, such as /version."""
-        return _decoded(
-            await self.raw(method, path, params=params, body=body, content_type=content_type)
-        )
+        return _decoded(await self.raw(method, path, params=params, body=body))
 
     async def get(
         self,

@@ -16,7 +16,7 @@ from fairlead.model.errors import DecodeError
 from fairlead.model.facts import DEFAULT_FEATURES, Facts, HostPort, PodFeatures
 from fairlead.model.features import required_features
 from fairlead.model.meta import OwnerReference
-from fairlead.model.pod import Pod, PodCondition
+from fairlead.model.pod import Pod, PodCondition, PodStatus
 from fairlead.model.requests import Demands
 from fairlead.model.resources import Resources
 from fairlead.model.selector import RequiredNodeAffinity, WeightedTerms
@@ -25,6 +25,8 @@ from fairlead.model.toleration import Toleration
 __all__ = ["PodInfo", "PodInfos", "Resources", "Toleration"]
 
 POD_SCHEDULED = "PodScheduled"
+DISRUPTION_TARGET = "DisruptionTarget"
+PREEMPTION_BY_SCHEDULER = "PreemptionByScheduler"
 
 
 class PodInfo(Struct, frozen=True, eq=False, gc=False):
@@ -76,6 +78,8 @@ class PodInfo(Struct, frozen=True, eq=False, gc=False):
     resource_claim_statuses: bytes
     extended_resource_claim_status: bytes
     pod_scheduled: PodCondition | None
+    preempted: bool
+    """Whether it is being deleted because a scheduler evicted it for another pod."""
     demands: Demands
     """What each container requests."""
 
@@ -110,8 +114,7 @@ class PodInfos:
     def _of(self, pod: Pod) -> PodInfo:
         meta, spec, status, facts = pod.metadata, pod.spec, pod.status, self._facts
         containers = facts.containers(spec)
-        held = facts.held(containers, status)
-        affinity = facts.affinity(spec.affinity)
+        held, affinity = facts.held(containers, status), facts.affinity(spec.affinity)
         volumes = facts.volumes(spec.volumes) if spec.volumes else b""
         return PodInfo(
             meta.uid,
@@ -155,5 +158,15 @@ class PodInfos:
             facts.raw(status.resource_claim_statuses),
             facts.raw(status.extended_resource_claim_status),
             None if spec.node_name else facts.condition(status.conditions, POD_SCHEDULED),
+            meta.deletion_timestamp is not None and evicted(facts, status),
             containers.demands,
         )
+
+
+def evicted(facts: Facts, status: PodStatus) -> bool:
+    """Whether a scheduler has told the pod to make room."""
+    condition = facts.condition(status.conditions, DISRUPTION_TARGET)
+    return condition is not None and (condition.status, condition.reason) == (
+        "True",
+        PREEMPTION_BY_SCHEDULER,
+    )

@@ -85,6 +85,31 @@ TABLE: tuple[Metric, ...] = (
         exponential_buckets(1, 2, 5),
     ),
     Metric(
+        "scheduler_preemption_victims",
+        Kind.HISTOGRAM,
+        "Pods that were chosen to make room for one more important pod.",
+        (),
+        exponential_buckets(1, 2, 7),
+    ),
+    Metric(
+        "scheduler_preemption_attempts_total",
+        Kind.COUNTER,
+        "Attempts to make room for a pod.",
+    ),
+    Metric(
+        "scheduler_preemption_goroutines_duration_seconds",
+        Kind.HISTOGRAM,
+        "Duration of telling all victims of one pod to go, by result: success or error.",
+        ("result",),
+        exponential_buckets(0.01, 2, 20),
+    ),
+    Metric(
+        "scheduler_preemption_goroutines_execution_total",
+        Kind.COUNTER,
+        "How often the victims of a pod were told to go, by result: success or error.",
+        ("result",),
+    ),
+    Metric(
         "scheduler_framework_extension_point_duration_seconds",
         Kind.HISTOGRAM,
         "Duration of all plugins of one extension point together.",

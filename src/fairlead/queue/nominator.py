@@ -5,7 +5,7 @@ later follows. The trap is an update of the pod that was under way before the st
 it names no node, and must not take the nomination away.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, KeysView
 
 from fairlead.model.podinfo import PodInfo
 
@@ -21,9 +21,11 @@ class Nominator:
     meanwhile is not nominated.
     """
 
-    __slots__ = ("_by_node", "_is_pending", "_node_of")
+    __slots__ = ("_by_node", "_is_pending", "_node_of", "version")
 
     def __init__(self, is_pending: Callable[[PodInfo], bool] = _always) -> None:
+        self.version = 0
+        """Grows with every change."""
         self._is_pending = is_pending
         self._by_node: dict[str, dict[str, PodInfo]] = {}
         self._node_of: dict[str, str] = {}
@@ -31,7 +33,7 @@ class Nominator:
     def __len__(self) -> int:
         return len(self._node_of)
 
-    def nodes(self) -> Iterable[str]:
+    def nodes(self) -> KeysView[str]:
         """The names of the nodes that some pod is nominated to."""
         return self._by_node.keys()
 
@@ -53,6 +55,7 @@ class Nominator:
         target = pod.nominated_node_name if node_name is None else node_name
         if not target or pod.node_name or not self._is_pending(pod):
             return
+        self.version += 1
         self._node_of[pod.uid] = target
         self._by_node.setdefault(target, {})[pod.uid] = pod
 
@@ -69,6 +72,7 @@ class Nominator:
         node_name = self._node_of.pop(pod.uid, None)
         if node_name is None:
             return
+        self.version += 1
         pods = self._by_node[node_name]
         del pods[pod.uid]
         if not pods:

@@ -11,7 +11,7 @@ due at `next_flush`, `flush_unschedulable` every half minute.
 Reads: the clock, the registered hints. Writes: entries, their places, the nominations.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, KeysView
 from typing import Any
 
 import msgspec
@@ -116,6 +116,15 @@ class SchedulingQueue:
     def rejections(self) -> dict[tuple[str, str], int]:
         """How many queued pods each plugin rejected last time, by (plugin, profile)."""
         return self._places.rejections
+
+    @property
+    def nominations(self) -> int:
+        """A number that changes with every nomination."""
+        return self.nominator.version
+
+    def nominated_nodes(self) -> KeysView[str]:
+        """The names of the nodes that some pod is nominated to."""
+        return self.nominator.nodes()
 
     def nominated_pods(self, node_name: str) -> tuple[PodInfo, ...]:
         """The pods nominated to a node, each in the newest version that is queued."""

@@ -77,7 +77,7 @@ def test_an_answer_that_misses_a_change_calls_no_pod_unschedulable() -> None:
     world = World(node("n", annotations=CLOSED), plugins=[plugin(Aspect.LABELS, filter=annotated)])
     assert "1 closed" in where(world.decide(pod("a")))
     world.set_node(node("n", cpu="9"))
-    world.core.cycle.shapes.get(next(iter(world.core.cycle.shapes._shapes))).remembered = None  # type: ignore[union-attr]
+    world.core.cycle.shapes.get(next(iter(world.core.cycle.shapes._shapes))).remembered.clear()  # type: ignore[union-attr]
     assert where(world.decide(pod("b"))) == "n"
     assert world.core.cycle.engine.counts.mismatches == 1
 

@@ -116,9 +116,9 @@ def test_an_allocated_claim_ties_the_pod_to_its_nodes() -> None:
 def test_devices_that_nobody_uses_are_given_up_for_a_pod_that_cannot_have_them() -> None:
     world = with_gpus(node("a"))
     world.claims(claim("c", allocated=["gpu-0"], on="gone"))
-    assert message(world, user("p", "c")).endswith("deallocation of ResourceClaim completed")
+    assert "deallocation of ResourceClaim completed" in message(world, user("p", "c"))
     world.claims(claim("c", allocated=["gpu-0"], on="gone", users=["other"]))
-    assert message(world, user("p", "c")).endswith("still not schedulable")
+    assert "still not schedulable" in message(world, user("p", "c"))
 
 
 def test_a_taint_keeps_devices_from_those_who_do_not_tolerate_it() -> None:
@@ -330,7 +330,7 @@ def test_a_claim_left_over_for_extended_resources_is_deleted_first() -> None:
     world.claims(claim("left", ownerReferences=[owner], annotations=annotations))
     wanting = pod("p", requests={"example.com/gpu": "1"})
     assert world.said(wanting) == {"a": "cannot schedule extended resource claim"}
-    assert message(world, wanting).endswith("deletion of ResourceClaim completed")
+    assert "deletion of ResourceClaim completed" in message(world, wanting)
 
 
 def test_init_containers_use_the_devices_of_the_containers_after_them() -> None:
@@ -362,7 +362,7 @@ def test_a_failed_condition_makes_a_claim_unavailable() -> None:
     bound["status"]["devices"] = [{**place, "conditions": [status]}]
     world.claims(bound)
     assert world.said(user("p", "c")) == {"a": AWAY}
-    assert message(world, user("p", "c")).endswith("deallocation of ResourceClaim completed")
+    assert "deallocation of ResourceClaim completed" in message(world, user("p", "c"))
 
 
 def test_a_pod_without_claims_is_none_of_its_business() -> None:

@@ -20,7 +20,6 @@ FINALIZER = "resource.kubernetes.io/delete-protection"
 EXTENDED = "resource.kubernetes.io/extended-resource-claim"
 ATTEMPTS = 5
 CONFLICT, NOT_FOUND = 409, 404
-STRATEGIC_MERGE = "application/strategic-merge-patch+json"
 
 
 class NotWritten(Exception):  # noqa: N818 - what became of the writing
@@ -61,7 +60,7 @@ def name_of(claim: ResourceClaim) -> str:
 
 def status_of(problem: Exception) -> int:
     """The HTTP status of a refusal; 0 if it is none."""
-    return int(getattr(problem, "status", 0))
+    return int(getattr(problem, "status", getattr(problem.__cause__, "status", 0)))
 
 
 async def _reserve(
@@ -103,7 +102,7 @@ async def unreserve(io: Io, claim: ResourceClaim, pod_uid: str) -> None:
         "status": {"reservedFor": [{"$patch": "delete", "uid": pod_uid}]},
     }
     path = path_of(claim.metadata.namespace, claim.metadata.name)
-    await io.request("PATCH", f"{path}/status", body, content_type=STRATEGIC_MERGE)
+    await io.request("PATCH", f"{path}/status", body)
 
 
 async def deallocate(io: Io, claim: ResourceClaim, pod_uid: str) -> None:
@@ -181,6 +180,6 @@ async def tell_pod(io: Io, pod: PodInfo, claim: ResourceClaim, mapped: Sequence[
     body = {"metadata": {"uid": pod.uid}, "status": {"extendedResourceClaimStatus": status}}
     path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/status"
     try:
-        await io.request("PATCH", path, body, content_type=STRATEGIC_MERGE)
+        await io.request("PATCH", path, body)
     except Exception as problem:
         raise NotWritten(f"update {what}: {problem}") from problem

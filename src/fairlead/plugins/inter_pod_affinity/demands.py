@@ -4,7 +4,9 @@ Three questions of each node, in kube-scheduler's order: are those there whom th
 those absent whom it cannot bear, and are those absent who cannot bear it?
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from copy import copy
 
 import numpy as np
 
@@ -31,7 +33,7 @@ class Demands:
     """The answers, by domain. `first` is set if nobody in the cluster is whom the pod needs, and
     the pod itself would be: then it may go first, wherever the topology is."""
 
-    __slots__ = ("affinity", "anti", "existing", "first")
+    __slots__ = ("_handle", "_parts", "_terms", "affinity", "anti", "existing", "first", "moved")
 
     def __init__(
         self,
@@ -48,11 +50,46 @@ class Demands:
         ]
         self.anti = totals_of(handle, terms.required_anti)
         self.existing = existing(handle, placed)
-        self.first = not any(totals.total for totals in self.affinity) and all(
-            each.matches(pod.namespace, pod.labels) for each in parts
-        )
+        self._handle = handle
+        self._terms = terms
+        self._parts = parts
+        self.moved: Moved | None = None
+        self.first = self._may_go_first(pod)
+
+    def clone(self) -> "Demands":
+        """The same for a trial, where pods move: see `count`."""
+        twin = copy(self)
+        twin.moved = Moved(self.moved)
+        return twin
+
+    def count(self, pod: PodInfo, other: PodInfo, node: NodeInfo, by: int) -> None:
+        """Another pod has come to the node of a trial, or has left it."""
+        moved, labels, placed = self.moved, node.labels, self._handle.terms
+        assert moved is not None, "only a clone is changed"
+        own_labels = placed.namespace_labels(pod.namespace)
+        for term in placed.of(other).required_anti:
+            if term.topology_key in labels and term.matches(pod.namespace, pod.labels, own_labels):
+                moved.existing[term.topology_key] += by
+        if self._parts and all(p.matches(other.namespace, other.labels) for p in self._parts):
+            for term in self._terms.required:
+                if term.topology_key in labels:
+                    moved.affinity[term.topology_key] += by
+            self.first = self._may_go_first(pod)
+        for term in self._terms.required_anti:
+            if term.topology_key in labels and part(self._handle, term).matches(
+                other.namespace, other.labels
+            ):
+                moved.anti[term.topology_key] += by
+
+    def _may_go_first(self, pod: PodInfo) -> bool:
+        count = sum(totals.total for totals in self.affinity)
+        if self.moved is not None:
+            count += self.moved.affinity.total()
+        return not count and all(p.matches(pod.namespace, pod.labels) for p in self._parts)
 
     def refuses(self, node: NodeInfo) -> Status | None:
+        if self.moved is not None:
+            return self._refuses_with(self.moved, node)
         lacking = False
         for totals in self.affinity:
             domain = domain_of(totals, node)
@@ -64,6 +101,19 @@ class Demands:
         if any(totals.counts_at[domain_of(totals, node)] > 0 for totals in self.anti):
             return REFUSAL_ANTI
         if any(totals.counts_at[domain_of(totals, node)] > 0 for totals in self.existing):
+            return REFUSAL_EXISTING
+        return None
+
+    def _refuses_with(self, moved: "Moved", node: NodeInfo) -> Status | None:
+        """The same of the node of a trial; whatever moved there is in that node's domains."""
+        if any(term.topology_key not in node.labels for term in self._terms.required):
+            return REFUSAL_AFFINITY
+        near = by_key(self.affinity, moved.affinity, node)
+        if any(count <= 0 for count in near.values()) and not self.first:
+            return REFUSAL_AFFINITY
+        if any(count > 0 for count in by_key(self.anti, moved.anti, node).values()):
+            return REFUSAL_ANTI
+        if any(count > 0 for count in by_key(self.existing, moved.existing, node).values()):
             return REFUSAL_EXISTING
         return None
 
@@ -83,6 +133,25 @@ class Demands:
             at = ids if nodes.rows is None else ids[nodes.rows]
             far |= at == 0 if self.first else (totals.counts <= 0)[at]
         return far
+
+
+class Moved:
+    """The pods more or fewer in the domains of a trial's node, by the label that makes these."""
+
+    __slots__ = ("affinity", "anti", "existing")
+
+    def __init__(self, before: "Moved | None" = None) -> None:
+        self.affinity = Counter[str](None if before is None else before.affinity)
+        self.anti = Counter[str](None if before is None else before.anti)
+        self.existing = Counter[str](None if before is None else before.existing)
+
+
+def by_key(several: Iterable[Totals], moved: Counter[str], node: NodeInfo) -> Counter[str]:
+    """How many pods are counted in the node's domains, by the label that makes these."""
+    counts = Counter(moved)
+    for totals in several:
+        counts[totals.domains.topology.key] += totals.counts_at[domain_of(totals, node)]
+    return counts
 
 
 UNRESOLVABLE = Code.UNSCHEDULABLE_AND_UNRESOLVABLE

@@ -1,6 +1,6 @@
 """InterPodAffinity: required terms filter, in both directions; preferred ones score."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
@@ -47,6 +47,10 @@ class InterPodAffinity:
         state.write(PRE_FILTER, Demands(self.handle, pod, terms, placed))
         return None
 
+    def filter_reads(self, pod: PodInfo) -> Hashable:
+        labels = frozenset(pod.labels.items())
+        return pod.namespace, labels, pod.pod_affinity, pod.pod_anti_affinity
+
     def filter(self, pod: PodInfo, node: NodeInfo, state: CycleState) -> Status | None:
         return demanded(state).refuses(node) if PRE_FILTER in state else NOT_FOUND
 
@@ -55,6 +59,16 @@ class InterPodAffinity:
             everywhere = np.ones(nodes.size, np.bool_)
             return nodes.reject(everywhere, *NOT_FOUND.reasons, code=NOT_FOUND.code)
         return demanded(state).refused(nodes)
+
+    def add_pod(
+        self, pod: PodInfo, added: PodInfo, node: NodeInfo, state: CycleState
+    ) -> Status | None:
+        return counted(pod, added, node, state, 1)
+
+    def remove_pod(
+        self, pod: PodInfo, removed: PodInfo, node: NodeInfo, state: CycleState
+    ) -> Status | None:
+        return counted(pod, removed, node, state, -1)
 
     def pre_score(self, pod: PodInfo, nodes: NodeSet, state: CycleState) -> Status | None:
         terms = self.terms.of(pod)
@@ -82,6 +96,17 @@ class InterPodAffinity:
 
 def demanded(state: CycleState) -> Demands:
     return state.read(PRE_FILTER)  # type: ignore[return-value]
+
+
+def counted(
+    pod: PodInfo, other: PodInfo, node: NodeInfo, state: CycleState, by: int
+) -> Status | None:
+    """Another pod has come to the node of a trial, or has left it."""
+    if PRE_FILTER not in state:
+        return NOT_FOUND
+    notes: Demands = state.own(PRE_FILTER)
+    notes.count(pod, other, node, by)
+    return None
 
 
 def wished(state: CycleState) -> Wishes:

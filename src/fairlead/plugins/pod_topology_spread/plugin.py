@@ -1,6 +1,6 @@
 """PodTopologySpread: hard constraints filter, soft ones score; both from counts kept in step."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from fairlead.framework.status import SKIP, StageFailed, Status, error
 from fairlead.model.podinfo import PodInfo
 from fairlead.model.spread import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY, TopologySpreadConstraint
 from fairlead.plugins.pod_topology_spread.constraints import SYSTEM_DEFAULTS, ConstraintsOf
-from fairlead.plugins.pod_topology_spread.demands import Demand, above, demands
+from fairlead.plugins.pod_topology_spread.demands import Demands, above, demands
 from fairlead.plugins.pod_topology_spread.hints import SpreadHints
 from fairlead.plugins.pod_topology_spread.wishes import Wishes
 from fairlead.queue.events import Registration
@@ -54,23 +54,34 @@ class PodTopologySpread:
         state.write(PRE_FILTER, demands(self.handle, pod, constraints.hard))
         return None
 
+    def filter_reads(self, pod: PodInfo) -> Hashable:
+        who = pod.namespace, frozenset(pod.labels.items()), pod.owner
+        nodes = pod.node_selector, pod.required_node_affinity, pod.tolerations
+        return *who, *nodes, pod.spread_constraints
+
     def filter(self, pod: PodInfo, node: NodeInfo, state: CycleState) -> Status | None:
         if PRE_FILTER not in state:
             return NOT_FOUND
-        for demand in demanded(state):
-            status = demand.refuses(node)
-            if status is not None:
-                return status
-        return None
+        return demanded(state).refuses(node)
 
     def filter_nodes(self, pod: PodInfo, nodes: NodeSet, state: CycleState) -> Verdicts | None:
         if PRE_FILTER not in state:
             everywhere = np.ones(nodes.size, np.bool_)
             return nodes.reject(everywhere, *NOT_FOUND.reasons, code=NOT_FOUND.code)
         verdict: Verdicts | None = None
-        for demand in reversed(demanded(state)):
+        for demand in reversed(demanded(state).each):
             verdict = above(demand.refused(nodes), verdict)
         return verdict
+
+    def add_pod(
+        self, pod: PodInfo, added: PodInfo, node: NodeInfo, state: CycleState
+    ) -> Status | None:
+        return counted(pod, added, node, state, 1)
+
+    def remove_pod(
+        self, pod: PodInfo, removed: PodInfo, node: NodeInfo, state: CycleState
+    ) -> Status | None:
+        return counted(pod, removed, node, state, -1)
 
     def pre_score(self, pod: PodInfo, nodes: NodeSet, state: CycleState) -> Status | None:
         own = bool(pod.spread_constraints)
@@ -98,8 +109,19 @@ class PodTopologySpread:
         return wished(state).normalized(scores)
 
 
-def demanded(state: CycleState) -> tuple[Demand, ...]:
+def demanded(state: CycleState) -> Demands:
     return state.read(PRE_FILTER)  # type: ignore[return-value]
+
+
+def counted(
+    pod: PodInfo, other: PodInfo, node: NodeInfo, state: CycleState, by: int
+) -> Status | None:
+    """Another pod has come to the node of a trial, or has left it."""
+    if PRE_FILTER not in state:
+        return NOT_FOUND
+    notes: Demands = state.own(PRE_FILTER)
+    notes.count(pod, other, node, by)
+    return None
 
 
 def wished(state: CycleState) -> Wishes:
