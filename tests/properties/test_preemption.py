@@ -82,7 +82,7 @@ def test_one_step_over_all_nodes_says_what_trials_say(
     for i, where in enumerate(nominated):
         world.set_pod(pod(f"w{i}", cpu="3", nominated=f"n{where}", spec={"priority": 20}))
     listening = Listening()
-    (instance,) = world.profile.post_filter
+    instance = world.profile.plugins["DefaultPreemption"]
     instance.plugin = listening
     world.decide(pod("asked", **{**asked, "spec": {**asked["spec"], "priority": 8}}))
     statuses: NodeStatuses | None = getattr(listening, "seen", None)
