@@ -370,3 +370,21 @@ def test_a_pod_without_claims_is_none_of_its_business() -> None:
     _, detail = world.decided(pod("p"))
     assert detail.scores is not None
     assert detail.scores["a"]["DynamicResources"] == 0
+
+
+@pytest.mark.parametrize(("strict", "want"), [(False, CANNOT), (True, "")])
+def test_counters_are_those_of_a_driver_unless_held_to_the_letter(strict: bool, want: str) -> None:
+    world = DeviceWorld(node("a"))
+    world.classes(device_class())
+    for driver, memory in (("first.example.com", "9"), ("second.example.com", "1")):
+        counters = [{"name": driver[:5], "counters": {"memory": {"value": memory}}}]
+        consumed = [{"counterSet": driver[:5], "counters": {"memory": {"value": "1"}}}]
+        parts = [device(f"d{at}", consumesCounters=consumed) for at in range(2)]
+        shared: dict[str, Any] = {"node": "a", "count": 2, "driver": driver}
+        world.slices(
+            resource_slice(f"{driver}-c", sharedCounters=counters, **shared),
+            resource_slice(f"{driver}-d", *parts, **shared),
+        )
+    world.profile.plugins["DynamicResources"].plugin.tools.strict = strict
+    world.claims(claim("c", exactly(count=4)))
+    assert world.said(user("p", "c")) == {"a": want}

@@ -27,7 +27,17 @@ IN_MEMORY = "<extended-resources>"
 class Tools:
     """What all pods of a plugin share."""
 
-    __slots__ = ("claims", "classes", "devices", "features", "now", "patience", "plans", "steps")
+    __slots__ = (
+        "claims",
+        "classes",
+        "devices",
+        "features",
+        "now",
+        "patience",
+        "plans",
+        "steps",
+        "strict",
+    )
 
     def __init__(
         self,
@@ -37,7 +47,9 @@ class Tools:
         now: Callable[[], float],
         patience: float,
         steps: int,
+        strict: bool,
     ) -> None:
+        self.strict = strict
         self.devices = devices
         self.claims: Claims = devices.claims
         self.classes: Classes = devices.classes
@@ -160,7 +172,9 @@ class Notes:
                 plan = self.tools.plans.of(ResourceClaimSpec(extended.claim))
             asked.append(Asked(f"{claim.metadata.namespace}/{claim.metadata.name}", plan))
         tools = self.tools
-        search = Search(tools.devices, tools.features, node, asked, tools.steps)
+        search = Search(
+            tools.devices, tools.features, node, asked, tools.steps, strict=tools.strict
+        )
         try:
             found = search.run()
         except TimedOutError:

@@ -63,6 +63,7 @@ class DynamicResources:
             now=handle.wall,
             patience=args.binding_timeout.seconds,
             steps=int(seconds * STEPS_PER_SECOND) if limited else NEVER,
+            strict=handle.release.strict,
         )
         handle.devices.obey(handle.features)
         self.claims = handle.devices.claims

@@ -9,7 +9,7 @@ combinations are tried, no permutations: the next device stands behind the last 
 from collections.abc import Callable, Mapping, Sequence
 
 from fairlead.cluster.devices.devices import Devices
-from fairlead.cluster.devices.inventory import DeviceId, Nanos, Slice, SlicedDevice
+from fairlead.cluster.devices.inventory import DeviceId, Nanos, PoolId, Slice, SlicedDevice
 from fairlead.cluster.devices.pools import Counters, Pool
 from fairlead.cluster.nodeinfo import NodeInfo
 from fairlead.model.cel.values import CelError
@@ -23,7 +23,7 @@ from fairlead.plugins.dynamic_resources.asked import (
 )
 from fairlead.plugins.dynamic_resources.constraints import Constraint, constraint_of
 from fairlead.plugins.dynamic_resources.plan import MOST_DEVICES, Request, expressions
-from fairlead.plugins.dynamic_resources.sharing import suffices, taken
+from fairlead.plugins.dynamic_resources.sharing import added_up, suffices, taken
 from fairlead.plugins.dynamic_resources.tolerations import tolerated
 
 Place = tuple[int, int, int]
@@ -42,7 +42,10 @@ class Search:
         node: NodeInfo,
         claims: Sequence[Asked],
         most_steps: int,
+        *,
+        strict: bool = False,
     ) -> None:
+        self._strict = strict
         self._devices = devices
         self._sharing = features.get("DRAConsumableCapacity", False)
         self._partitions = features.get("DRAPartitionableDevices", False)
@@ -58,7 +61,7 @@ class Search:
         self._constraints: list[list[Constraint]] = []
         self._allocating: dict[DeviceId, list[int]] = {}
         self._promised: dict[DeviceId, Nanos] = {}
-        self._counted: dict[Pool, Counters] = {}
+        self._accounts: dict[PoolId | str, tuple[Pool, Counters]] = {}
         self.results: list[list[Found]] = [[] for _ in claims]
         self.chosen: dict[tuple[int, int], Wanted] = {}
         """What was taken of each request, by claim and request."""
@@ -368,12 +371,12 @@ class Search:
 
     def _count(self, pool: Pool, device: SlicedDevice) -> bool:
         """Take of the pool's counters; False, and nothing taken, if they do not suffice."""
-        consumed = self._counted.setdefault(pool, {})
+        of, consumed = self._account(pool)
         for name, amounts in device.consumes:
             counters = consumed.setdefault(name, {})
             for counter, amount in amounts.items():
                 counters[counter] = counters.get(counter, 0) + amount
-        for name, left in self._devices.allocations.available(pool).items():
+        for name, left in self._devices.allocations.available(of).items():
             counters = consumed.get(name, NOTHING)
             if any(amount < counters.get(counter, 0) for counter, amount in left.items()):
                 self._uncount(pool, device)
@@ -381,20 +384,16 @@ class Search:
         return True
 
     def _uncount(self, pool: Pool, device: SlicedDevice) -> None:
-        consumed = self._counted[pool]
+        _, consumed = self._account(pool)
         for name, amounts in device.consumes:
             for counter, amount in amounts.items():
                 consumed[name][counter] -= amount
+
+    def _account(self, pool: Pool) -> tuple[Pool, Counters]:
+        """What is taken of the pool's counters; to the letter, of all pools of that name."""
+        return self._accounts.setdefault(pool.id[1] if self._strict else pool.id, (pool, {}))
 
     def _spend(self) -> None:
         self._steps -= 1
         if self._steps < 0:
             raise TimedOutError
-
-
-def added_up(before: Nanos | None, amounts: Nanos) -> Nanos:
-    if before is None:
-        return amounts
-    return {
-        name: before.get(name, 0) + amounts.get(name, 0) for name in before.keys() | amounts.keys()
-    }

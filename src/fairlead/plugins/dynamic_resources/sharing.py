@@ -73,3 +73,11 @@ def refused(amount: int, policy: Policy) -> bool:
         off = bool(policy.step) and (units(amount) - units(policy.least)) % units(policy.step or 1)
         return bool(off)
     return bool(policy.values) and amount not in policy.values
+
+
+def added_up(before: Nanos | None, amounts: Nanos) -> Nanos:
+    if before is None:
+        return amounts
+    return {
+        name: before.get(name, 0) + amounts.get(name, 0) for name in before.keys() | amounts.keys()
+    }
