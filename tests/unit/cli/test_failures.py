@@ -277,6 +277,7 @@ def test_the_help_names_the_exit_codes(name: str) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_during_the_first_question_ends_it(number: signal.Signals) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.settimeout(20)  # a process that never asks is a failure, not a test without end
         master = f"http://127.0.0.1:{listening.getsockname()[1]}"
         process = subprocess.Popen(
             [FAIRLEAD, "run", "--config", "ok.yaml", "--master", master],
