@@ -16,7 +16,10 @@ MOST_VERSIONS = 100_000
 
 
 class Aspect(IntEnum):
-    """The parts of a node that change apart from each other."""
+    """The parts of a node that change apart from each other.
+
+    VOLUMES is what its pods mount and what is attached, STORAGE what volumes it could have.
+    """
 
     EXISTENCE = 0
     LABELS = 1
@@ -26,6 +29,8 @@ class Aspect(IntEnum):
     PORTS = 5
     IMAGES = 6
     OBJECT = 7
+    VOLUMES = 8
+    STORAGE = 9
 
 
 class Log:

@@ -7,9 +7,9 @@ An update that changes nothing but the resourceVersion or a status that nobody d
 version: what was derived from the object stays good.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Protocol
+from typing import Any, Protocol
 
 from fairlead.cluster.changes import Changes
 from fairlead.model.meta import ObjectMeta
@@ -22,6 +22,9 @@ class Object(Protocol):
     def metadata(self) -> ObjectMeta: ...
 
 
+Heard = Callable[[Any, Any], None]
+"""Called with an object as it was and as it is; None where there is none."""
+
 NONE: Mapping[str, Object] = MappingProxyType({})
 
 
@@ -31,6 +34,11 @@ class Objects:
     def __init__(self, changes: Changes) -> None:
         self._changes = changes
         self._tables: dict[tuple[str, str], dict[str, Object]] = {}
+        self._hearers: dict[str, list[Heard]] = {}
+
+    def listen(self, kind: str, heard: Heard) -> None:
+        """Tell of every version of every object of a kind, once it is in the table."""
+        self._hearers.setdefault(kind, []).append(heard)
 
     def get(self, kind: str, namespace: str, name: str) -> Object | None:
         return self._tables.get((kind, namespace), NONE).get(name)
@@ -56,6 +64,8 @@ class Objects:
         table[meta.name] = obj
         if old is None or not alike(old, obj):
             self._touch(kind, meta.namespace, meta.name)
+        for heard in self._hearers.get(kind, ()):
+            heard(old, obj)
         return old
 
     def remove(self, kind: str, namespace: str, name: str) -> Object | None:
@@ -65,6 +75,8 @@ class Objects:
             if not table:
                 del self._tables[kind, namespace]
             self._touch(kind, namespace, name)
+            for heard in self._hearers.get(kind, ()):
+                heard(old, None)
         return old
 
     def _touch(self, kind: str, namespace: str, name: str) -> None:

@@ -4,12 +4,16 @@ from collections.abc import Callable
 
 import numpy as np
 
+from fairlead.cluster.attached import Attached
 from fairlead.cluster.changes import Changes
+from fairlead.cluster.csi_nodes import CSINodes
 from fairlead.cluster.domains import Domains, Tally, Topology
 from fairlead.cluster.groups import PodQuery
 from fairlead.cluster.images import Images
 from fairlead.cluster.nodes import NodeInfo, NodeTable
 from fairlead.cluster.objects import Objects
+from fairlead.cluster.placed_volumes import PlacedVolumes
+from fairlead.cluster.storage import Storage
 from fairlead.cluster.terms import PlacedTerms
 from fairlead.config.release import RELEASE_1_36, Release
 from fairlead.framework.nodeset import NodeSet, Reasons, Rows
@@ -34,7 +38,7 @@ class Handle:
         self.release = release
         """Which features are on, and whether kube-scheduler is followed to the letter."""
         self.objects = Objects(nodes.changes) if objects is None else objects
-        """Services, controllers, namespaces."""
+        """Services, controllers, namespaces, claims, volumes."""
         self.waiting = WaitingPods()
         """The pods that Permit plugins hold."""
         self._reasons = Reasons()
@@ -59,6 +63,26 @@ class Handle:
     def terms(self) -> PlacedTerms:
         """What placed pods say of other pods."""
         return self._nodes.terms
+
+    @property
+    def volumes(self) -> PlacedVolumes:
+        """The disks and claims that placed pods use."""
+        return self._nodes.volumes
+
+    @property
+    def attached(self) -> Attached:
+        """The CSI volumes of each node, counted."""
+        return self._nodes.attached
+
+    @property
+    def csi_nodes(self) -> CSINodes:
+        """What the nodes' drivers can do."""
+        return self._nodes.csi_nodes
+
+    @property
+    def storage(self) -> Storage:
+        """Claims and volumes, with what is assumed of them."""
+        return self._nodes.storage
 
     def domains(self, topology: Topology) -> Domains:
         """The nodes by the value of a label."""
