@@ -19,7 +19,23 @@ from fairlead.model.facts import PodFeatures
 from fairlead.model.node import Node
 from fairlead.model.pod import Pod
 from fairlead.model.podinfo import PodInfo, PodInfos
-from fairlead.queue.events import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, NODE_ADD, NODE_DELETE
+from fairlead.queue.events import (
+    ADD,
+    ASSIGNED_POD_ADD,
+    ASSIGNED_POD_DELETE,
+    CSI_DRIVER,
+    CSI_NODE,
+    CSI_STORAGE_CAPACITY,
+    DELETE,
+    NODE_ADD,
+    NODE_DELETE,
+    PERSISTENT_VOLUME,
+    PERSISTENT_VOLUME_CLAIM,
+    STORAGE_CLASS,
+    UPDATE,
+    VOLUME_ATTACHMENT,
+    ClusterEvent,
+)
 from fairlead.queue.extraction import node_update_events, pod_update_events
 from fairlead.queue.queue import SchedulingQueue
 
@@ -32,9 +48,29 @@ WATCHED: Mapping[str, tuple[str, str]] = MappingProxyType(
         "ReplicationController": ("v1", "replicationcontrollers"),
         "ReplicaSet": ("apps/v1", "replicasets"),
         "StatefulSet": ("apps/v1", "statefulsets"),
+        "PersistentVolume": ("v1", "persistentvolumes"),
+        "PersistentVolumeClaim": ("v1", "persistentvolumeclaims"),
+        "StorageClass": ("storage.k8s.io/v1", "storageclasses"),
+        "CSINode": ("storage.k8s.io/v1", "csinodes"),
+        "CSIDriver": ("storage.k8s.io/v1", "csidrivers"),
+        "CSIStorageCapacity": ("storage.k8s.io/v1", "csistoragecapacities"),
+        "VolumeAttachment": ("storage.k8s.io/v1", "volumeattachments"),
     }
 )
 """What is watched beside nodes and pods: by kind, the API version and the resource."""
+
+EVENTS: Mapping[str, str] = MappingProxyType(
+    {
+        "PersistentVolume": PERSISTENT_VOLUME,
+        "PersistentVolumeClaim": PERSISTENT_VOLUME_CLAIM,
+        "StorageClass": STORAGE_CLASS,
+        "CSINode": CSI_NODE,
+        "CSIDriver": CSI_DRIVER,
+        "CSIStorageCapacity": CSI_STORAGE_CAPACITY,
+        "VolumeAttachment": VOLUME_ATTACHMENT,
+    }
+)
+"""The kinds whose changes may help a waiting pod, and what their events are called."""
 
 
 class Told(Protocol):
@@ -152,15 +188,23 @@ class Intake:
                 self.remove_node(name)
 
     def set_object(self, kind: str, obj: Object) -> None:
-        """An object of a kind in WATCHED; such an object moves no waiting pod, nor does it in
-        kube-scheduler."""
+        """An object of a kind in WATCHED, new or changed."""
         meta = obj.metadata
         if (listed := self._listed_objects.get(kind)) is not None:
             listed.add((meta.namespace, meta.name))
-        self.cluster.objects.set(kind, obj)
+        old = self.cluster.objects.set(kind, obj)
+        resource = EVENTS.get(kind)
+        if resource is None:
+            return
+        if old is None:
+            self.queue.move_all(ClusterEvent(resource, ADD), None, obj)
+        elif old.metadata.resource_version != meta.resource_version:
+            self.queue.move_all(ClusterEvent(resource, UPDATE), old, obj)
 
     def remove_object(self, kind: str, namespace: str, name: str) -> None:
-        self.cluster.objects.remove(kind, namespace, name)
+        old = self.cluster.objects.remove(kind, namespace, name)
+        if old is not None and kind in EVENTS:
+            self.queue.move_all(ClusterEvent(EVENTS[kind], DELETE), old, None)
 
     def begin_objects(self, kind: str) -> None:
         self._listed_objects[kind] = set()

@@ -8,20 +8,21 @@ until the outcome is known: an answer that was lost is looked up, never guessed.
 """
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from fairlead.binding.outcome import BothClocks, Outcome
-from fairlead.binding.plugins import bind, post_bind, pre_bind
+from fairlead.binding.plugins import bind, post_bind, pre_bind, pre_flight
 from fairlead.binding.requests import binding_body, binding_path
 from fairlead.cycle.decision import Placed, Unplaced
 from fairlead.cycle.diagnosis import count_reasons, fit_message
+from fairlead.framework.instance import PluginInstance
 from fairlead.framework.profile import Profile
 from fairlead.framework.stages import Io
-from fairlead.framework.status import WRAPPED, Code, PluginError, Status
+from fairlead.framework.status import WRAPPED, Code, PluginError, RequestFailed, Status
 from fairlead.framework.waiting import WaitingPods
 from fairlead.kube.client import Client
 from fairlead.kube.errors import KubeError, NotFound, Unreachable
@@ -48,6 +49,8 @@ class Flight:
     decision: Placed
     began: float
     landed: bool = False
+    preparing: Sequence[PluginInstance] = ()
+    """The PreBind plugins that have something to do for the pod."""
 
 
 class Binding:
@@ -80,6 +83,19 @@ class Binding:
         self, profile: Profile, entry: QueuedPodInfo, decision: Placed, began: float
     ) -> None:
         flight = Flight(profile, entry, decision, began)
+        if profile.pre_bind:
+            assert decision.state is not None, "whoever prepares a pod left notes"
+            try:
+                flight.preparing = pre_flight(
+                    profile, entry.pod, decision.node_name, decision.state
+                )
+            except PluginError as problem:
+                self._queue.done(entry.pod.uid)
+                self._give_up(flight, Unplaced(entry.pod, str(problem), unschedulable=False))
+                return
+        if flight.preparing or decision.waits:
+            # It may take long: whoever makes room on the node must know that it is promised.
+            self._outcome.expected(entry.pod, decision.node_name)
         if decision.waits:
             self._hold(flight)
         else:
@@ -138,7 +154,7 @@ class Binding:
         self.under_way += 1
         profile = flight.profile
         self._queue.done(flight.entry.pod.uid)
-        if profile.pre_bind or not getattr(profile.bind[0].plugin, "posts_binding", False):
+        if flight.preparing or not getattr(profile.bind[0].plugin, "posts_binding", False):
             self._spawn(flight, self._by_plugins(flight))
         else:
             self._post(flight)
@@ -176,7 +192,7 @@ class Binding:
         state = flight.decision.state
         assert state is not None
         try:
-            refusal = await pre_bind(profile, pod, node_name, state, self._io)
+            refusal = await pre_bind(flight.preparing, pod, node_name, state, self._io)
         except PluginError as problem:
             self._failed(flight, Unplaced(pod, str(problem), unschedulable=False))
             return
@@ -300,6 +316,12 @@ class ClientIo:
         self._client = client
 
     async def request(self, method: str, path: str, body: object = None) -> object:
-        """The decoded JSON of the answer. Raises ApiError or Unreachable."""
+        """The decoded JSON of the answer. Raises RequestFailed."""
         data = None if body is None else msgspec.json.encode(body)
-        return await self._client.json(method, path, body=data)
+        try:
+            return await self._client.json(method, path, body=data)
+        except KubeError as problem:
+            raise RequestFailed(str(problem)) from problem
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)

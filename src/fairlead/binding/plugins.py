@@ -1,7 +1,9 @@
 """⑫ ⑬ The stages that may await: PreBind, Bind, PostBind, in the configured order."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from fairlead.framework.instance import PluginInstance
 from fairlead.framework.profile import Profile
 from fairlead.framework.stages import Io
 from fairlead.framework.state import CycleState
@@ -14,11 +16,34 @@ log = get_logger(__name__)
 SUCCESS = Status(Code.SUCCESS)
 
 
-async def pre_bind(
-    profile: Profile, pod: PodInfo, node_name: str, state: CycleState, io: Io
-) -> Status | None:
-    """Every PreBind plugin in turn; the first refusal or PluginError ends it."""
+def pre_flight(
+    profile: Profile, pod: PodInfo, node_name: str, state: CycleState
+) -> list[PluginInstance]:
+    """The PreBind plugins that have something to do for the pod. Raises PluginError."""
+    busy: list[PluginInstance] = []
     for instance in profile.pre_bind:
+        ask = getattr(instance.plugin, "pre_bind_pre_flight", None)
+        if ask is not None:
+            try:
+                outcome: Any = ask(pod, node_name, state)
+                status = (
+                    None if outcome is None else said(instance.name, "PreBindPreFlight", outcome)
+                )
+            except Exception as problem:
+                raise crash(instance.name, "PreBindPreFlight", problem) from problem
+            if status is not None and status.code == Code.SKIP:
+                continue
+            if status is not None and status.code != Code.SUCCESS:
+                raise failed(instance.name, "PreBindPreFlight", status.message)
+        busy.append(instance)
+    return busy
+
+
+async def pre_bind(
+    plugins: Sequence[PluginInstance], pod: PodInfo, node_name: str, state: CycleState, io: Io
+) -> Status | None:
+    """These PreBind plugins in turn; the first refusal or PluginError ends it."""
+    for instance in plugins:
         try:
             outcome: Any = await instance.plugin.pre_bind(pod, node_name, state, io)
             status = None if outcome is None else said(instance.name, "PreBind", outcome)

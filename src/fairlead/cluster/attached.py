@@ -101,8 +101,15 @@ class Attached:
         objects.listen("VolumeAttachment", self._attachment_changed)
 
     def at(self, row: int) -> AtRow:
-        """What is attached to one node; nothing if it has no limits. Call `catch_up` before."""
+        """What is attached to a row; nothing if it has no limits. Call `catch_up` before."""
         return self._at.get(row, NOTHING)
+
+    def on(self, node: NodeInfo) -> AtRow:
+        """What is attached to a node as it is shown, which a trial may have changed."""
+        if self._nodes.infos[node.row] is node:
+            self.catch_up()
+            return self.at(node.row)
+        return self._attached(node)
 
     def used(self, driver: str) -> Int64 | None:
         """How many volumes of the driver are attached to each row; None if there are none."""
@@ -281,9 +288,13 @@ class Attached:
             self._mark_claim(key)
 
     def _volume_changed(self, old: PersistentVolume | None, new: PersistentVolume | None) -> None:
-        if old is not None and new is not None:
-            if old.spec == new.spec and old.metadata.labels == new.metadata.labels:
-                return
+        if (
+            old is not None
+            and new is not None
+            and old.spec == new.spec
+            and old.metadata.labels == new.metadata.labels
+        ):
+            return
         volume = new or old
         assert volume is not None, "a change is of something"
         name = volume.metadata.name

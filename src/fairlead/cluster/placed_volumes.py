@@ -4,7 +4,7 @@ Reads: placed pods. Writes: its tables, the mark of VOLUMES, and one version for
 use begins or ends.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from fairlead.cluster.changes import Aspect, Changes
@@ -88,13 +88,15 @@ class PlacedVolumes:
                 if any(disk.conflicts(other) for other in used):
                     yield row
 
-    def conflicts(self, wanted: Iterable[Disk], row: int) -> bool:
-        """The same of one row."""
-        for disk in wanted:
-            by_row = self._disks.get(disk.key)
-            if by_row is not None and any(disk.conflicts(o) for o in by_row.get(row, ())):
-                return True
-        return False
+    def conflicts(self, wanted: Sequence[Disk], pods: Iterable[PodInfo]) -> bool:
+        """Whether one of these pods uses one of the disks so that it cannot be had."""
+        return any(
+            disk.conflicts(other)
+            for pod in pods
+            if pod.volumes
+            for other in self._table.of(pod).disks
+            for disk in wanted
+        )
 
     def _mount(self, claim: Claim, times: int) -> None:
         count = self._mounted.get(claim, 0)

@@ -71,7 +71,8 @@ class SchedulingCycle:
             return Unplaced(pod, NO_NODES)
         try:
             key = entry.shape
-            if key is None or key[0] is not profile:
+            # What claims mean changes while the pod stays the same.
+            if key is None or key[0] is not profile or pod.volumes:
                 key = entry.shape = signature(profile, pod)
             decision = self._decide(profile, pod, key, detail)
             if decision is None:

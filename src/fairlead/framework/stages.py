@@ -134,9 +134,23 @@ class Permit(Protocol):
 
 
 class Io(Protocol):
-    """The only way of a plugin to the API server: requests by method, path and JSON body."""
+    """The only way of a plugin to the API server: requests by method, path and JSON body.
+
+    A request that is refused, or that nobody answers, raises RequestFailed.
+    """
 
     async def request(self, method: str, path: str, body: object = None) -> object: ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+
+class PreBindPreFlight(Protocol):
+    """Is there anything for PreBind to do? SKIP is no, and a pod that nobody has work for is bound
+    at once. A plugin without this method has its PreBind called for every pod."""
+
+    def pre_bind_pre_flight(
+        self, pod: "PodInfo", node_name: str, state: "CycleState"
+    ) -> "Status | None": ...
 
 
 class PreBind(Protocol):

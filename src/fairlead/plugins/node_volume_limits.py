@@ -141,8 +141,7 @@ class NodeVolumeLimits:
         limits = limits_of(csi_node)
         if not limits or not demand.drivers:
             return None
-        self.attached.catch_up()
-        at = self.attached.at(node.row)
+        at = self.attached.on(node)
         if at.fault:
             return error(at.fault)
         for driver, count in demand.counts(at.volumes).items():

@@ -1,4 +1,4 @@
-"""VolumeRestrictions: a disk that only one pod of a node can have, a claim that only one pod can."""
+"""VolumeRestrictions: disks that one pod of a node can have, claims that one pod can have."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -94,8 +94,30 @@ class VolumeRestrictions:
         state.write(PRE_FILTER, restricted)
         return None
 
+    def add_pod(
+        self, pod: PodInfo, added: PodInfo, node: NodeInfo, state: CycleState
+    ) -> Status | None:
+        return self._count(added, 1, state)
+
+    def remove_pod(
+        self, pod: PodInfo, removed: PodInfo, node: NodeInfo, state: CycleState
+    ) -> Status | None:
+        return self._count(removed, -1, state)
+
+    def _count(self, other: PodInfo, times: int, state: CycleState) -> Status | None:
+        """Count another pod's uses of the claims, by name alone, as kube-scheduler does."""
+        if PRE_FILTER not in state:
+            return NOT_FOUND
+        restricted = noted(state)
+        sources = (volume.persistent_volume_claim for volume in self.volumes.of(other).volumes)
+        uses = sum(s is not None and s.claim_name in restricted.once for s in sources)
+        if uses:
+            state.write(PRE_FILTER, restricted._replace(in_use=restricted.in_use + times * uses))
+        return None
+
     def filter(self, pod: PodInfo, node: NodeInfo, state: CycleState) -> Status | None:
-        if self.volumes.conflicts(self.volumes.of(pod).disks, node.row):
+        disks = self.volumes.of(pod).disks
+        if disks and self.volumes.conflicts(disks, node.pods):
             return REFUSAL_DISK
         if PRE_FILTER not in state:
             return NOT_FOUND

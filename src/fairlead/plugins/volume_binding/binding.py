@@ -190,13 +190,13 @@ class Waiter:
         self.handle = handle
         self.storage = handle.storage
 
-    async def wait(self, io: Io, timeout: float) -> None:
+    async def wait(self, io: Io, longest: float) -> None:
         """Raises StageFailed when it is over, or cannot come true any more."""
         waited, pause = 0.0, FIRST_PAUSE
         while not self.is_bound():
-            if waited >= timeout:
+            if waited >= longest:
                 raise StageFailed("binding volumes: context deadline exceeded")
-            pause = min(pause, timeout - waited)
+            pause = min(pause, longest - waited)
             await io.sleep(pause)
             waited += pause
             pause = min(2 * pause, LONGEST_PAUSE)
