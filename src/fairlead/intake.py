@@ -59,6 +59,18 @@ WATCHED: Mapping[str, tuple[str, str]] = MappingProxyType(
 )
 """What is watched beside nodes and pods: by kind, the API version and the resource."""
 
+CLUSTER_WIDE = frozenset(
+    [
+        "Namespace",
+        "PersistentVolume",
+        "StorageClass",
+        "CSINode",
+        "CSIDriver",
+        "VolumeAttachment",
+    ]
+)
+"""Those of them that are in no namespace."""
+
 EVENTS: Mapping[str, str] = MappingProxyType(
     {
         "PersistentVolume": PERSISTENT_VOLUME,

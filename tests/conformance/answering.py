@@ -28,7 +28,7 @@ from fairlead.config.release import RELEASE_1_36, Release
 from fairlead.config.types import KubeSchedulerConfiguration
 from fairlead.cycle.decision import Detail, Placed, Refusal
 from fairlead.framework.status import PluginError, Status
-from fairlead.intake import WATCHED
+from fairlead.intake import CLUSTER_WIDE, WATCHED
 from fairlead.profiles import BUILT_IN, known_points
 from fairlead.queue.entry import QueuedPodInfo
 from fairlead.scheduler import Core
@@ -241,7 +241,7 @@ def status(refusal: Refusal | None) -> Json:
 def completed(obj: Mapping[str, Any]) -> Json:
     """What an API server always sets, and the oracle's cases may leave out."""
     metadata = dict(obj["metadata"])
-    if obj["kind"] in {"Pod", *WATCHED} - {"Namespace"}:
+    if obj["kind"] in {"Pod", *WATCHED} - CLUSTER_WIDE:
         metadata.setdefault("namespace", "default")
     place = f"{metadata.get('namespace', '')}/{metadata['name']}"
     metadata.setdefault("uid", f"{obj['kind']}:{place}")

@@ -195,6 +195,55 @@ def _earlier_selector(obj: Json, chance: Random) -> None:
         spec["selector"] = {"app": chance.choice(("earlier", "db"))}
 
 
+def _earlier_volume(volume: Json, chance: Random) -> None:
+    spec, status = volume["spec"], volume.setdefault("status", {})
+    if chance.random() < 0.4:
+        spec["claimRef"] = None
+        status["phase"] = "Available"
+    if chance.random() < 0.3:
+        spec["capacity"] = {"storage": chance.choice(("1Gi", "1Ti"))}
+    if chance.random() < 0.3:
+        spec["nodeAffinity"] = None
+    if chance.random() < 0.2:
+        status["phase"] = "Released"
+    _earlier_labels(volume, chance)
+
+
+def _earlier_claim(claim: Json, chance: Random) -> None:
+    if chance.random() < 0.5:
+        claim["spec"].pop("volumeName", None)
+        claim["metadata"]["annotations"] = {}
+    if chance.random() < 0.3:
+        claim["spec"]["accessModes"] = ["ReadWriteMany"]
+
+
+def _earlier_class(of_class: Json, chance: Random) -> None:
+    if chance.random() < 0.5:
+        of_class["provisioner"] = chance.choice(("earlier", "csi.example.com"))
+    if chance.random() < 0.3:
+        of_class["volumeBindingMode"] = chance.choice(("Immediate", "WaitForFirstConsumer"))
+    if chance.random() < 0.3:
+        of_class.pop("allowedTopologies", None)
+
+
+def _earlier_csi_node(node: Json, chance: Random) -> None:
+    node["metadata"].pop("annotations", None)
+    for driver in node["spec"].get("drivers") or ():
+        driver["allocatable"] = chance.choice(({"count": 1}, {"count": 9}, None))
+
+
+def _earlier_capacity(capacity: Json, chance: Random) -> None:
+    capacity["capacity"] = chance.choice(("1", "1Ti"))
+    if chance.random() < 0.3:
+        capacity["nodeTopology"] = {}
+    if chance.random() < 0.3:
+        capacity["storageClassName"] = "earlier"
+
+
+def _earlier_driver(driver: Json, chance: Random) -> None:
+    driver["spec"] = {"storageCapacity": chance.random() < 0.5}
+
+
 EARLIER: dict[str, Callable[[Json, Random], None]] = {
     "Node": _earlier_node,
     "Pod": _earlier_pod,
@@ -204,4 +253,10 @@ EARLIER: dict[str, Callable[[Json, Random], None]] = {
     "ReplicaSet": _earlier_selector,
     "StatefulSet": _earlier_selector,
     "PodDisruptionBudget": _earlier_selector,
+    "PersistentVolume": _earlier_volume,
+    "PersistentVolumeClaim": _earlier_claim,
+    "StorageClass": _earlier_class,
+    "CSINode": _earlier_csi_node,
+    "CSIStorageCapacity": _earlier_capacity,
+    "CSIDriver": _earlier_driver,
 }
