@@ -228,6 +228,8 @@ class Attached:
         info = infos[row] if row < len(infos) else None
         if info is None or not limits_of(self._csi_nodes.get(info.name)):
             return
+        if info.name not in self._attachments and not any(pod.volumes for pod in info.pods):
+            return
         new = self._at[row] = self._attached(info)
         for volume in new.volumes:
             self._where.setdefault(volume, set()).add(row)

@@ -85,14 +85,15 @@ class Candidate:
 
 
 class VolumeClass:
-    """All volumes of a class: `free` by size, and those kept for a claim by its name."""
+    """All volumes of a class: the free ones by size, and those kept for a claim by its name."""
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.free: list[Candidate] = []
         self.anywhere: list[Candidate] = []
         self.buckets: dict[str, dict[str, list[Candidate]]] = {}
         """By label key and value."""
+        self.inexact = 0
+        """How many of the free ones ask for more than one label."""
         self._all: dict[str, Candidate] = {}
         self._kept: dict[tuple[str, str], dict[str, Candidate]] = {}
 
@@ -106,7 +107,7 @@ class VolumeClass:
             kept = self._kept.setdefault((ref.namespace, ref.name), {})
             kept[candidate.volume.metadata.name] = candidate
         elif candidate.is_free:
-            insort(self.free, candidate, key=by_size)
+            self.inexact += not candidate.exact
             for bucket in self._places(candidate):
                 insort(bucket, candidate, key=by_size)
         return candidate
@@ -120,7 +121,7 @@ class VolumeClass:
             if not kept:
                 del self._kept[ref.namespace, ref.name]
         elif candidate.is_free:
-            take_out(self.free, candidate)
+            self.inexact -= not candidate.exact
             for bucket in self._places(candidate):
                 take_out(bucket, candidate)
             self._tidy(candidate)

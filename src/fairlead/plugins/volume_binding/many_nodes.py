@@ -175,8 +175,9 @@ class Offers:
     As many of each as there are claims, since the others may have taken all but one.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, *, all_exact: bool) -> None:
         self.most = most
+        self.all_exact = all_exact
         self.anywhere: list[Candidate] = []
         self.by_label: dict[str, dict[str, list[Candidate]]] = {}
         self.others: dict[RequiredNodeAffinity, dict[int, Candidate]] = {}
@@ -194,6 +195,8 @@ class Offers:
         found: list[Candidate] = []
         for each in candidates:
             if each.exact and len(found) == self.most:
+                if self.all_exact:
+                    break
                 continue
             if not each.suits(claim.wanted):
                 continue
@@ -207,7 +210,7 @@ class Offers:
 
 
 def offers_to(claim: Unbound, of_class: VolumeClass | None, most: int) -> Offers:
-    offers = Offers(most)
+    offers = Offers(most, all_exact=of_class is None or not of_class.inexact)
     if of_class is None:
         return offers
     offers.anywhere = offers.collect(of_class.anywhere, claim)
