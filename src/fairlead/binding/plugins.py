@@ -34,9 +34,19 @@ def pre_flight(
             if status is not None and status.code == Code.SKIP:
                 continue
             if status is not None and status.code != Code.SUCCESS:
-                raise failed(instance.name, "PreBindPreFlight", status.message)
+                raise failed(instance.name, "PreBindPreFlight", trouble(instance.name, status))
         busy.append(instance)
     return busy
+
+
+def trouble(plugin: str, status: Status) -> str:
+    """What a flight check says that is neither yes nor no."""
+    if status.code == Code.ERROR:
+        return status.message
+    return (
+        f'PreBindPreFlight {plugin} returned "{status.code.title}", which is unsupported. It is'
+        " supposed to return Success, Skip, or Error status"
+    )
 
 
 async def pre_bind(

@@ -24,11 +24,12 @@ async def test_anything_but_a_status_is_a_failure_of_the_plugin(point: str, titl
     world = World(node("n"), plugins=[awaited(point, True)])
     profile, asked, state = world.profile, info(pod("a")), CycleState()
     io: Any = None
+    if point == "pre_bind":
+        asking = pre_bind(profile.pre_bind, asked, "n", state, io)
+    else:
+        asking = bind(profile, asked, "n", state, io)
     with pytest.raises(PluginError, match=f"plugin 'Odd' failed in {title}: a Status or None"):
-        if point == "pre_bind":
-            await pre_bind(profile.pre_bind, asked, "n", state, io)
-        else:
-            await bind(profile, asked, "n", state, io)
+        await asking
 
 
 async def prepare(self: object, *given: object) -> None:
