@@ -34,6 +34,8 @@ PREEMPTION = re.compile(
 )
 # What makes a device of an extended resource.
 EXTENDED = re.compile("extendedResourceName|deviceclass.resource.kubernetes.io/")
+NO_STATE = ". not found"
+"""The last word of DynamicResources on a pod that was refused before it had been asked."""
 FAILED = re.compile(r'plugin "(\w+)" failed with')
 DEFAULTS = {plugin.name for plugin in RELEASE_1_36.default_plugins}
 NAMES = ("preFilterNodes", "preFilterPlugins", "winners")
@@ -116,6 +118,8 @@ def narrowed(answer: Answer, plugins: set[str]) -> Answer:
         less.pop("postFilterOutcomes", None)
         if "message" in less:
             less["message"] = PREEMPTION.split(less["message"])[0]
+    if "DynamicResources" not in plugins and less.get("message", "").endswith(NO_STATE):
+        less["message"] = less["message"].removesuffix(NO_STATE[1:])
     if not plugins.issuperset(DEFAULTS):
         less.pop("sequence", None)  # scores of others decide where each pod is put
     return less
