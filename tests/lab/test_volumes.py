@@ -14,6 +14,7 @@ import pytest
 
 from fairlead.lab.cluster import Cluster
 from fairlead.lab.resources import BY_PATH
+from fairlead.lab.store import Event
 from tests.lab.stage import ASLEEP, HEADER, Stage, at_work, node, pod
 
 Object = dict[str, Any]
@@ -81,8 +82,13 @@ class Binder:
         self.refuses = refuses
         self.told: list[Object] = []
         loop = asyncio.get_running_loop()
-        cluster.store.subscribe(VOLUMES, lambda event: loop.call_soon(self._volumes))
-        cluster.store.subscribe(CLAIMS, lambda event: loop.call_soon(self._claims))
+
+        def soon(event: Event) -> None:
+            loop.call_soon(self._volumes)
+            loop.call_soon(self._claims)
+
+        cluster.store.subscribe(VOLUMES, soon)
+        cluster.store.subscribe(CLAIMS, soon)
         self._volumes()
         self._claims()
 

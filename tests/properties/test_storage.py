@@ -176,7 +176,7 @@ class History:
 
     def set_capacity(self, index: int, size: str, zone: str) -> None:
         topology = {"matchLabels": {ZONE: zone}}
-        fields = {"storageClassName": "tracked", "capacity": size, "nodeTopology": topology}
+        fields: Json = {"storageClassName": "tracked", "capacity": size, "nodeTopology": topology}
         self._set("CSIStorageCapacity", f"k{index}", **fields)
 
     def set_attachment(self, index: int, on: int, volume: int) -> None:

@@ -20,7 +20,7 @@ def decoded(wire: Json) -> PersistentVolume:
 
 
 def test_volumes_of_kinds_that_have_moved_to_csi() -> None:
-    disk = {"gcePersistentDisk": {"pdName": "d"}}
+    disk: Json = {"gcePersistentDisk": {"pdName": "d"}}
     regional = decoded(volume("v", labels={ZONE: "eu-west1-a__eu-west1-b"}, **disk))
     assert handle_of(regional.spec, zones_of(regional)) == (
         "projects/UNSPECIFIED/regions/eu-west1/disks/d"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.config.args import UtilizationShapePoint, VolumeBindingArgs
+from fairlead.config.release import RELEASE_1_36
 from fairlead.framework.handle import Handle
 from fairlead.framework.state import CycleState
 from fairlead.plugins.node_volume_limits import NodeVolumeLimits
@@ -39,7 +40,11 @@ def scores(of: World, plugin: VolumeBinding, *claims: str) -> dict[str, int]:
 
 
 def scoring(of: World, *shape: tuple[int, int]) -> VolumeBinding:
-    handle = Handle(of.cluster.nodes, of.cluster.objects, {"StorageCapacityScoring": True})
+    handle = Handle(
+        of.cluster.nodes,
+        of.cluster.objects,
+        RELEASE_1_36.with_gates({"StorageCapacityScoring": True}),
+    )
     points = tuple(UtilizationShapePoint(utilization=u, score=s) for u, s in shape)
     return VolumeBinding(VolumeBindingArgs(shape=points or None), handle)
 
@@ -86,7 +91,9 @@ def test_a_driver_that_must_be_there_is_missed() -> None:
         claim("one", "made"),
         csi_node("n1", 5),
     )
-    handle = Handle(w.cluster.nodes, w.cluster.objects, {"VolumeLimitScaling": True})
+    handle = Handle(
+        w.cluster.nodes, w.cluster.objects, RELEASE_1_36.with_gates({"VolumeLimitScaling": True})
+    )
     plugin, state = NodeVolumeLimits(None, handle), CycleState()
     asked = info(pod("asked", **with_claims("one")))
     assert plugin.pre_filter(asked, state) is None

@@ -51,7 +51,7 @@ def attachment(attacher: str) -> Json:
     return {"kind": "VolumeAttachment", "metadata": {"name": "a"}, "spec": spec}
 
 
-ON = {"on": "n"}
+ON: Json = {"on": "n"}
 GOOGLE = "pd.csi.storage.gke.io"
 # The plugin, the event, what waits, the object before and after, whether it is woken.
 CASES: list[tuple[str, str, Json, Any, Any, bool]] = [

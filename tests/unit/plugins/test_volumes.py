@@ -123,7 +123,7 @@ def test_two_claims_of_a_pod_do_not_share_a_volume() -> None:
 
 
 def test_a_volume_that_is_kept_for_the_claim_is_the_only_one_it_has() -> None:
-    kept = {"claimRef": {"namespace": "default", "name": "one"}}
+    kept: Json = {"claimRef": {"namespace": "default", "name": "one"}}
     w = world(volume("kept", host="n0", **kept), volume("free", host="n1"), claim("one"))
     assert refusals(w, **with_claims("one")) == {"n0": "", "n1": NO_VOLUME}
     assert isinstance(w.decide(pod("a", **with_claims("one"))), Placed)
@@ -223,7 +223,7 @@ def test_claims_that_mean_the_same_share_what_is_kept() -> None:
 
 
 def test_a_claim_for_one_pod_is_refused_everywhere_while_it_is_used() -> None:
-    once = {"accessModes": ["ReadWriteOncePod"]}
+    once: Json = {"accessModes": ["ReadWriteOncePod"]}
     w = world(volume("v", phase="Bound", **once), claim("one", volume="v", **once))
     assert refusals(w, **with_claims("one")) == {"n0": "", "n1": ""}
     w.set_pod(pod("holder", on="n0", **with_claims("one")))
@@ -344,7 +344,7 @@ MOVED = "storage.alpha.kubernetes.io/migrated-plugins"
 def test_a_moved_volume_is_reached_by_its_drivers_labels_where_the_node_has_moved() -> None:
     demand = {"key": ZONE, "operator": "In", "values": ["z1"]}
     terms = {"required": {"nodeSelectorTerms": [{"matchExpressions": [demand]}]}}
-    disk = {"gcePersistentDisk": {"pdName": "d"}, "nodeAffinity": terms}
+    disk: Json = {"gcePersistentDisk": {"pdName": "d"}, "nodeAffinity": terms}
     w = world(volume("v", phase="Bound", **disk), claim("one", volume="v"))
     away = "node(s) didn't match PersistentVolume's node affinity"
     assert refusals(w, **with_claims("one")) == {"n0": away, "n1": ""}
