@@ -260,7 +260,9 @@ class Stored:
         return int(self.csi_nodes.get(node.name) is not None)
 
 
-DISK: dict[str, Any] = {"spec": {"volumes": [{"name": "d", "gcePersistentDisk": {"pdName": "one"}}]}}
+DISK: dict[str, Any] = {
+    "spec": {"volumes": [{"name": "d", "gcePersistentDisk": {"pdName": "one"}}]}
+}
 CSI_NODE: dict[str, Any] = {"kind": "CSINode", "metadata": {"name": "n"}, "spec": {"drivers": []}}
 
 # For each aspect: the plugins (None: the built-in ones), a pod, and a change that matters to it.
