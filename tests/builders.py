@@ -17,7 +17,7 @@ from fairlead.config.loading import load
 from fairlead.config.release import RELEASE_1_36
 from fairlead.cycle.decision import Decision, Detail
 from fairlead.framework.profile import Profile
-from fairlead.model.decode import decode_node, decode_pod
+from fairlead.model.decode import DECODERS, decode_node, decode_pod
 from fairlead.model.node import Node
 from fairlead.model.pod import Pod
 from fairlead.model.podinfo import PodInfo, PodInfos
@@ -238,6 +238,12 @@ class World:
     def set_pod(self, *pods: Pod) -> None:
         for each in pods:
             self.core.intake.set_pod(each)
+
+    def set_object(self, *wires: Json) -> None:
+        """Objects of other kinds, as an API server sends them."""
+        for wire in wires:
+            decoded: Any = DECODERS[wire["kind"]](msgspec.json.encode(wire))
+            self.core.intake.set_object(wire["kind"], decoded)
 
     def decide(self, each: Pod, detail: Detail | None = None) -> Decision:
         """One attempt for a pod, beside the queue; a placed pod stays assumed."""

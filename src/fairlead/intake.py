@@ -23,13 +23,20 @@ from fairlead.queue.events import (
     ADD,
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
+    CSI_DRIVER,
+    CSI_NODE,
+    CSI_STORAGE_CAPACITY,
     DELETE,
     DEVICE_CLASS,
     NODE_ADD,
     NODE_DELETE,
+    PERSISTENT_VOLUME,
+    PERSISTENT_VOLUME_CLAIM,
     RESOURCE_CLAIM,
     RESOURCE_SLICE,
+    STORAGE_CLASS,
     UPDATE,
+    VOLUME_ATTACHMENT,
     ClusterEvent,
 )
 from fairlead.queue.extraction import node_update_events, pod_update_events
@@ -48,15 +55,43 @@ WATCHED: Mapping[str, tuple[str, str]] = MappingProxyType(
         "ResourceSlice": ("resource.k8s.io/v1", "resourceslices"),
         "DeviceClass": ("resource.k8s.io/v1", "deviceclasses"),
         "PodDisruptionBudget": ("policy/v1", "poddisruptionbudgets"),
+        "PersistentVolume": ("v1", "persistentvolumes"),
+        "PersistentVolumeClaim": ("v1", "persistentvolumeclaims"),
+        "StorageClass": ("storage.k8s.io/v1", "storageclasses"),
+        "CSINode": ("storage.k8s.io/v1", "csinodes"),
+        "CSIDriver": ("storage.k8s.io/v1", "csidrivers"),
+        "CSIStorageCapacity": ("storage.k8s.io/v1", "csistoragecapacities"),
+        "VolumeAttachment": ("storage.k8s.io/v1", "volumeattachments"),
     }
 )
 """What is watched beside nodes and pods: by kind, the API version and the resource."""
+
+CLUSTER_WIDE = frozenset(
+    [
+        "Namespace",
+        "PersistentVolume",
+        "StorageClass",
+        "CSINode",
+        "CSIDriver",
+        "VolumeAttachment",
+        "ResourceSlice",
+        "DeviceClass",
+    ]
+)
+"""Those of them that are in no namespace."""
 
 EVENTS: Mapping[str, str] = MappingProxyType(
     {
         "ResourceClaim": RESOURCE_CLAIM,
         "ResourceSlice": RESOURCE_SLICE,
         "DeviceClass": DEVICE_CLASS,
+        "PersistentVolume": PERSISTENT_VOLUME,
+        "PersistentVolumeClaim": PERSISTENT_VOLUME_CLAIM,
+        "StorageClass": STORAGE_CLASS,
+        "CSINode": CSI_NODE,
+        "CSIDriver": CSI_DRIVER,
+        "CSIStorageCapacity": CSI_STORAGE_CAPACITY,
+        "VolumeAttachment": VOLUME_ATTACHMENT,
     }
 )
 """The kinds whose changes may help a waiting pod, and what their events are called."""

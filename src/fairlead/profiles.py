@@ -28,10 +28,14 @@ from fairlead.plugins.node_ports import NodePorts
 from fairlead.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from fairlead.plugins.node_resources_fit import NodeResourcesFit
 from fairlead.plugins.node_unschedulable import NodeUnschedulable
+from fairlead.plugins.node_volume_limits import NodeVolumeLimits
 from fairlead.plugins.pod_topology_spread.plugin import PodTopologySpread
 from fairlead.plugins.priority_sort import PrioritySort
 from fairlead.plugins.scheduling_gates import SchedulingGates
 from fairlead.plugins.taint_toleration import TaintToleration
+from fairlead.plugins.volume_binding.plugin import VolumeBinding
+from fairlead.plugins.volume_restrictions import VolumeRestrictions
+from fairlead.plugins.volume_zone import VolumeZone
 
 BUILT_IN: Mapping[str, type] = MappingProxyType(
     {
@@ -47,6 +51,10 @@ BUILT_IN: Mapping[str, type] = MappingProxyType(
             NodeResourcesFit,
             NodeResourcesBalancedAllocation,
             ImageLocality,
+            VolumeRestrictions,
+            NodeVolumeLimits,
+            VolumeBinding,
+            VolumeZone,
             PodTopologySpread,
             InterPodAffinity,
             DynamicResources,

@@ -7,7 +7,7 @@ told in one line, and left out.
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 
-from fairlead.intake import WATCHED, Intake
+from fairlead.intake import CLUSTER_WIDE, WATCHED, Intake
 from fairlead.kube.client import Client
 from fairlead.kube.errors import KubeError
 from fairlead.kube.resource import NODES, PODS, Resource
@@ -115,4 +115,4 @@ def resource_of(kind: str) -> Resource:
     """Where the objects of a kind in WATCHED live in the API."""
     api_version, plural = WATCHED[kind]
     group, _, version = api_version.rpartition("/")
-    return Resource(group, version, plural, kind != "Namespace", kind)
+    return Resource(group, version, plural, kind not in CLUSTER_WIDE, kind)

@@ -29,7 +29,7 @@ from fairlead.config.types import KubeSchedulerConfiguration
 from fairlead.cycle.decision import Detail, Placed, PostFiltered
 from fairlead.framework.stages import Victims
 from fairlead.framework.status import PluginError, Refusal, Status
-from fairlead.intake import WATCHED
+from fairlead.intake import CLUSTER_WIDE, WATCHED
 from fairlead.profiles import BUILT_IN, known_points
 from fairlead.queue.entry import QueuedPodInfo
 from fairlead.scheduler import Core
@@ -37,7 +37,6 @@ from tests.conformance.history import Arrival
 from tests.conformance.irrelevant import SAMPLED, crowded
 
 Json = dict[str, Any]
-CLUSTER_WIDE = frozenset(["Namespace", "Node", "ResourceSlice", "DeviceClass"])
 DEFAULT = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 
 

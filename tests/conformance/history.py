@@ -212,7 +212,7 @@ def _earlier_slice(obj: Json, chance: Random) -> None:
             device.pop("attributes", None)
 
 
-def _earlier_claim(obj: Json, chance: Random) -> None:
+def _earlier_resource_claim(obj: Json, chance: Random) -> None:
     if chance.random() < 0.4:
         obj["status"] = {}
     for result in obj.get("status", {}).get("allocation", {}).get("devices", {}).get("results", []):
@@ -220,9 +220,58 @@ def _earlier_claim(obj: Json, chance: Random) -> None:
             result["device"] += "-earlier"
 
 
-def _earlier_class(obj: Json, chance: Random) -> None:
+def _earlier_device_class(obj: Json, chance: Random) -> None:
     if chance.random() < 0.5:
         obj["spec"]["extendedResourceName"] = "example.com/earlier"
+
+
+def _earlier_volume(volume: Json, chance: Random) -> None:
+    spec, status = volume["spec"], volume.setdefault("status", {})
+    if chance.random() < 0.4:
+        spec["claimRef"] = None
+        status["phase"] = "Available"
+    if chance.random() < 0.3:
+        spec["capacity"] = {"storage": chance.choice(("1Gi", "1Ti"))}
+    if chance.random() < 0.3:
+        spec["nodeAffinity"] = None
+    if chance.random() < 0.2:
+        status["phase"] = "Released"
+    _earlier_labels(volume, chance)
+
+
+def _earlier_claim(claim: Json, chance: Random) -> None:
+    if chance.random() < 0.5:
+        claim["spec"].pop("volumeName", None)
+        claim["metadata"]["annotations"] = {}
+    if chance.random() < 0.3:
+        claim["spec"]["accessModes"] = ["ReadWriteMany"]
+
+
+def _earlier_class(of_class: Json, chance: Random) -> None:
+    if chance.random() < 0.5:
+        of_class["provisioner"] = chance.choice(("earlier", "csi.example.com"))
+    if chance.random() < 0.3:
+        of_class["volumeBindingMode"] = chance.choice(("Immediate", "WaitForFirstConsumer"))
+    if chance.random() < 0.3:
+        of_class.pop("allowedTopologies", None)
+
+
+def _earlier_csi_node(node: Json, chance: Random) -> None:
+    node["metadata"].pop("annotations", None)
+    for driver in node["spec"].get("drivers") or ():
+        driver["allocatable"] = chance.choice(({"count": 1}, {"count": 9}, None))
+
+
+def _earlier_capacity(capacity: Json, chance: Random) -> None:
+    capacity["capacity"] = chance.choice(("1", "1Ti"))
+    if chance.random() < 0.3:
+        capacity["nodeTopology"] = {}
+    if chance.random() < 0.3:
+        capacity["storageClassName"] = "earlier"
+
+
+def _earlier_driver(driver: Json, chance: Random) -> None:
+    driver["spec"] = {"storageCapacity": chance.random() < 0.5}
 
 
 EARLIER: dict[str, Callable[[Json, Random], None]] = {
@@ -235,6 +284,12 @@ EARLIER: dict[str, Callable[[Json, Random], None]] = {
     "StatefulSet": _earlier_selector,
     "PodDisruptionBudget": _earlier_selector,
     "ResourceSlice": _earlier_slice,
-    "ResourceClaim": _earlier_claim,
-    "DeviceClass": _earlier_class,
+    "ResourceClaim": _earlier_resource_claim,
+    "DeviceClass": _earlier_device_class,
+    "PersistentVolume": _earlier_volume,
+    "PersistentVolumeClaim": _earlier_claim,
+    "StorageClass": _earlier_class,
+    "CSINode": _earlier_csi_node,
+    "CSIStorageCapacity": _earlier_capacity,
+    "CSIDriver": _earlier_driver,
 }

@@ -36,6 +36,8 @@ PREEMPTION = re.compile(
 EXTENDED = re.compile("extendedResourceName|deviceclass.resource.kubernetes.io/")
 # What DynamicResources says before it of a pod without claims.
 NO_CLAIMS = "no new claims to deallocate, "
+NO_STATE = ". not found"
+"""The last word of DynamicResources on a pod that was refused before it had been asked."""
 FAILED = re.compile(r'plugin "(\w+)" failed with')
 DEFAULTS = {plugin.name for plugin in RELEASE_1_36.default_plugins}
 NAMES = ("preFilterNodes", "preFilterPlugins", "winners")
@@ -120,6 +122,8 @@ def narrowed(answer: Answer, plugins: set[str]) -> Answer:
             less["message"] = PREEMPTION.split(less["message"])[0]
     elif "DynamicResources" not in plugins and "message" in less:
         less["message"] = less["message"].replace(NO_CLAIMS, "")
+    if "DynamicResources" not in plugins and less.get("message", "").endswith(NO_STATE):
+        less["message"] = less["message"].removesuffix(NO_STATE[1:])
     if not plugins.issuperset(DEFAULTS):
         less.pop("sequence", None)  # scores of others decide where each pod is put
     return less

@@ -17,10 +17,14 @@ from hypothesis import strategies as st
 
 from fairlead.cluster.changes import Aspect, Changes
 from fairlead.cluster.check import differences
+from fairlead.cluster.nodes import NodeInfo
 from fairlead.cycle.decision import Detail, Placed
 from fairlead.framework.depends import NOTHING, Depends
+from fairlead.framework.handle import Handle
+from fairlead.framework.state import CycleState
 from fairlead.model.node import Node
 from fairlead.model.pod import Pod
+from fairlead.model.podinfo import PodInfo
 from tests.builders import World, names_affinity, node, pod
 
 NODES, PODS = 12, 16
@@ -242,6 +246,25 @@ def annotated(self: object, pod: object, node: Any, state: object) -> int:
     return len(node.annotations)
 
 
+class Stored:
+    """Scores by what a node's drivers say."""
+
+    name = "Stored"
+    reads = NOTHING
+    depends = Depends(Aspect.STORAGE)
+
+    def __init__(self, args: object, handle: Handle) -> None:
+        self.csi_nodes = handle.csi_nodes
+
+    def score(self, pod: PodInfo, node: NodeInfo, state: CycleState) -> int:
+        return int(self.csi_nodes.get(node.name) is not None)
+
+
+DISK: dict[str, Any] = {
+    "spec": {"volumes": [{"name": "d", "gcePersistentDisk": {"pdName": "one"}}]}
+}
+CSI_NODE: dict[str, Any] = {"kind": "CSINode", "metadata": {"name": "n"}, "spec": {"drivers": []}}
+
 # For each aspect: the plugins (None: the built-in ones), a pod, and a change that matters to it.
 Case = tuple[list[type] | None, dict[str, Any], Callable[[World], object]]
 CASES: dict[Aspect, Case] = {
@@ -265,6 +288,8 @@ CASES: dict[Aspect, Case] = {
         {},
         lambda w: w.set_node(node("n", annotations={"a": "b"})),
     ),
+    Aspect.VOLUMES: (None, DISK, lambda w: w.set_pod(pod("x", on="n", **DISK))),
+    Aspect.STORAGE: ([Stored], {}, lambda w: w.set_object(CSI_NODE)),
 }
 
 

@@ -8,23 +8,24 @@ until the outcome is known: an answer that was lost is looked up, never guessed.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from fairlead.binding.outcome import BothClocks, Outcome
-from fairlead.binding.plugins import bind, post_bind, pre_bind, prepares
+from fairlead.binding.plugins import bind, post_bind, pre_bind, pre_flight
 from fairlead.binding.requests import binding_body, binding_path
 from fairlead.cycle.decision import Eviction, Placed, Unplaced
 from fairlead.framework.errands import Errand
+from fairlead.framework.instance import PluginInstance
 from fairlead.framework.profile import Profile
 from fairlead.framework.stages import Io
-from fairlead.framework.status import WRAPPED, Code, PluginError, Status
+from fairlead.framework.status import WRAPPED, Code, PluginError, RequestFailed, Status
 from fairlead.framework.waiting import WaitingPods
 from fairlead.framework.words import count_reasons, fit_message
-from fairlead.kube.client import PATCH_TYPES, Client
+from fairlead.kube.client import JSON, PATCH_TYPES, Client
 from fairlead.kube.errors import KubeError, NotFound, Unreachable
 from fairlead.kube.pipeline import Posts
 from fairlead.kube.resource import PODS
@@ -53,6 +54,8 @@ class Flight:
     preparing: asyncio.Task[None] | None = None
     """Its task while PreBind plugins are at work: until then the pod can still be given up."""
     given_up: str = ""
+    busy: Sequence[PluginInstance] = ()
+    """The PreBind plugins that have something to do for the pod."""
 
 
 class Binding:
@@ -88,6 +91,17 @@ class Binding:
         self, profile: Profile, entry: QueuedPodInfo, decision: Placed, began: float
     ) -> None:
         flight = Flight(profile, entry, decision, began)
+        if profile.pre_bind:
+            assert decision.state is not None, "whoever prepares a pod left notes"
+            try:
+                flight.busy = pre_flight(profile, entry.pod, decision.node_name, decision.state)
+            except PluginError as problem:
+                self._queue.done(entry.pod.uid)
+                self._give_up(flight, Unplaced(entry.pod, str(problem), unschedulable=False))
+                return
+        if flight.busy or decision.waits:
+            # It may take long: whoever makes room on the node must know that it is promised.
+            self._outcome.expected(entry.pod, decision.node_name)
         if decision.waits:
             self._hold(flight)
         else:
@@ -166,24 +180,10 @@ class Binding:
         self.under_way += 1
         profile = flight.profile
         self._queue.done(flight.entry.pod.uid)
-        if self._prepared_by_plugins(flight) or not getattr(
-            profile.bind[0].plugin, "posts_binding", False
-        ):
+        if flight.busy or not getattr(profile.bind[0].plugin, "posts_binding", False):
             self._spawn(flight, self._by_plugins(flight))
         else:
             self._post(flight)
-
-    def _prepared_by_plugins(self, flight: Flight) -> bool:
-        """Whether any PreBind plugin has something to do for this pod."""
-        decision = flight.decision
-        return (
-            bool(flight.profile.pre_bind)
-            and decision.state is not None
-            and any(
-                prepares(each, decision.pod, decision.node_name, decision.state)
-                for each in flight.profile.pre_bind
-            )
-        )
 
     def errand(self, work: Errand) -> None:
         """Write what a stage without I/O has decided on."""
@@ -233,7 +233,7 @@ class Binding:
         flight.preparing = asyncio.current_task()
         self._preparing[pod.uid] = flight
         try:
-            refusal = await pre_bind(profile, pod, node_name, state, self._io)
+            refusal = await pre_bind(flight.busy, pod, node_name, state, self._io)
         except PluginError as problem:
             self._failed(flight, Unplaced(pod, str(problem), unschedulable=False))
             return
@@ -364,17 +364,17 @@ class ClientIo:
         self._client = client
 
     async def request(self, method: str, path: str, body: object = None) -> object:
-        """The decoded JSON of the answer. Raises ApiError or Unreachable.
+        """The decoded JSON of the answer. Raises RequestFailed.
 
         A PATCH is a strategic merge patch, which merges lists by their keys.
         """
         data = None if body is None else msgspec.json.encode(body)
-        if method != "PATCH":
-            return await self._client.json(method, path, body=data)
-        kind = PATCH_TYPES["strategic"]
-        return msgspec.json.decode(
-            await self._client.raw(method, path, body=data, content_type=kind)
-        )
+        kind = PATCH_TYPES["strategic"] if method == "PATCH" else JSON
+        try:
+            answer = await self._client.raw(method, path, body=data, content_type=kind)
+        except KubeError as problem:
+            raise RequestFailed(str(problem)) from problem
+        return msgspec.json.decode(answer)
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

@@ -7,7 +7,7 @@ condition, the queue, and the assumption when it must be taken back.
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from fairlead.binding.requests import condition_body, status_path
+from fairlead.binding.requests import condition_body, nomination_body, status_path
 from fairlead.clock import Clock, WallClock
 from fairlead.cluster.state import Cluster
 from fairlead.cycle.decision import Placed, Unplaced
@@ -152,6 +152,12 @@ class Outcome:
         if self.failed_listener is not None:
             self.failed_listener(pod, failure.message)
 
+    def expected(self, pod: PodInfo, node_name: str) -> None:
+        """The pod is to be bound to the node, but not at once."""
+        body = nomination_body(pod, node_name)
+        if body is not None:
+            self._patch(pod, body)
+
     def deleting(self, profile: Profile, entry: QueuedPodInfo) -> None:
         """A pod that is being deleted is left alone."""
         pod = entry.pod
@@ -163,9 +169,10 @@ class Outcome:
         body = condition_body(
             pod, failure.reason, failure.message, self._clock.wall(), failure.nominated_node_name
         )
-        if body is None:
-            return
+        if body is not None:
+            self._patch(pod, body)
 
+    def _patch(self, pod: PodInfo, body: bytes) -> None:
         def done(status: int, answer: bytes) -> None:
             # 404 and 409: the pod is gone, or another one has its name.
             if status >= 300 and status not in (404, 409):

@@ -1,5 +1,6 @@
 """⑫ ⑬ The stages that may await: PreBind, Bind, PostBind, in the configured order."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from fairlead.framework.instance import PluginInstance
@@ -15,11 +16,44 @@ log = get_logger(__name__)
 SUCCESS = Status(Code.SUCCESS)
 
 
-async def pre_bind(
-    profile: Profile, pod: PodInfo, node_name: str, state: CycleState, io: Io
-) -> Status | None:
-    """Every PreBind plugin in turn; the first refusal or PluginError ends it."""
+def pre_flight(
+    profile: Profile, pod: PodInfo, node_name: str, state: CycleState
+) -> list[PluginInstance]:
+    """The PreBind plugins that have something to do for the pod. Raises PluginError."""
+    busy: list[PluginInstance] = []
     for instance in profile.pre_bind:
+        ask = getattr(instance.plugin, "pre_bind_pre_flight", None)
+        if ask is not None:
+            try:
+                outcome: Any = ask(pod, node_name, state)
+                status = (
+                    None if outcome is None else said(instance.name, "PreBindPreFlight", outcome)
+                )
+            except Exception as problem:
+                raise crash(instance.name, "PreBindPreFlight", problem) from problem
+            if status is not None and status.code == Code.SKIP:
+                continue
+            if status is not None and status.code != Code.SUCCESS:
+                raise failed(instance.name, "PreBindPreFlight", trouble(instance.name, status))
+        busy.append(instance)
+    return busy
+
+
+def trouble(plugin: str, status: Status) -> str:
+    """What a flight check says that is neither yes nor no."""
+    if status.code == Code.ERROR:
+        return status.message
+    return (
+        f'PreBindPreFlight {plugin} returned "{status.code.title}", which is unsupported. It is'
+        " supposed to return Success, Skip, or Error status"
+    )
+
+
+async def pre_bind(
+    plugins: Sequence[PluginInstance], pod: PodInfo, node_name: str, state: CycleState, io: Io
+) -> Status | None:
+    """These PreBind plugins in turn; the first refusal or PluginError ends it."""
+    for instance in plugins:
         try:
             outcome: Any = await instance.plugin.pre_bind(pod, node_name, state, io)
             status = None if outcome is None else said(instance.name, "PreBind", outcome)
@@ -28,18 +62,6 @@ async def pre_bind(
         if status is not None and status.code != Code.SUCCESS:
             return refusal(instance.name, "PreBind", status)
     return None
-
-
-def prepares(instance: PluginInstance, pod: PodInfo, node_name: str, state: CycleState) -> bool:
-    """Whether a PreBind plugin has something to do for the pod; one that fails to say so has."""
-    ask = getattr(instance.plugin, "pre_bind_pre_flight", None)
-    if ask is None:
-        return True
-    try:
-        status: Status | None = ask(pod, node_name, state)
-    except Exception:  # noqa: BLE001 - its PreBind will fail too, and that is told
-        return True
-    return status is None or status.code != Code.SKIP
 
 
 async def bind(profile: Profile, pod: PodInfo, node_name: str, state: CycleState, io: Io) -> Status:

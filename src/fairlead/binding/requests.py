@@ -48,6 +48,13 @@ def status_path(pod: PodInfo) -> str:
     return PODS.path(pod.namespace, pod.name, "status")
 
 
+def nomination_body(pod: PodInfo, node_name: str) -> bytes | None:
+    """The patch that promises the node to the pod; None if its status says so already."""
+    if pod.nominated_node_name == node_name:
+        return None
+    return encode(patch(pod, {"nominatedNodeName": node_name}))
+
+
 def condition_body(
     pod: PodInfo, reason: str, message: str, now: float, nominated: str | None = None
 ) -> bytes | None:

@@ -16,7 +16,10 @@ MOST_VERSIONS = 100_000
 
 
 class Aspect(IntEnum):
-    """The parts of a node that change apart from each other."""
+    """The parts of a node that change apart from each other.
+
+    VOLUMES is what its pods mount and what is attached, STORAGE what volumes it could have.
+    """
 
     EXISTENCE = 0
     LABELS = 1
@@ -26,7 +29,9 @@ class Aspect(IntEnum):
     PORTS = 5
     IMAGES = 6
     OBJECT = 7
-    DEVICES = 8
+    VOLUMES = 8
+    STORAGE = 9
+    DEVICES = 10
 
 
 OF_THE_NODE = frozenset(
@@ -37,6 +42,7 @@ OF_THE_NODE = frozenset(
         Aspect.ALLOCATABLE,
         Aspect.IMAGES,
         Aspect.OBJECT,
+        Aspect.STORAGE,
     ]
 )
 """The aspects that no pod changes by coming or going; any other may."""

@@ -9,9 +9,11 @@ nodes at once through `Columns`. Both are written here and nowhere else; `check`
 from collections import Counter
 from collections.abc import Iterator
 
+from fairlead.cluster.attached import Attached
 from fairlead.cluster.below import BelowStore
 from fairlead.cluster.changes import Aspect, Changes
 from fairlead.cluster.columns import Columns, capped
+from fairlead.cluster.csi_nodes import CSINodes
 from fairlead.cluster.devices.devices import Devices
 from fairlead.cluster.domains import DomainStore
 from fairlead.cluster.groups import Groups
@@ -20,6 +22,8 @@ from fairlead.cluster.labels import LabelColumn, LabelColumns
 from fairlead.cluster.nodeinfo import HostPort, NodeInfo
 from fairlead.cluster.objects import Objects
 from fairlead.cluster.order import NodeOrder
+from fairlead.cluster.placed_volumes import PlacedVolumes
+from fairlead.cluster.storage import Storage
 from fairlead.cluster.taints import TaintSets
 from fairlead.cluster.terms import PlacedTerms
 from fairlead.model.node import Node
@@ -47,6 +51,10 @@ class NodeTable:
         self.domains = DomainStore(self)
         self.order = NodeOrder()
         self.below = BelowStore(self)
+        self.volumes = PlacedVolumes(changes)
+        self.csi_nodes = CSINodes(self.columns, changes, objects, self.rows)
+        self.attached = Attached(self, objects, self.csi_nodes, self.volumes)
+        self.storage = Storage(self, objects)
         self._free: list[int] = []
 
     def __len__(self) -> int:
@@ -76,6 +84,7 @@ class NodeTable:
         self.rows[info.name] = row
         self.order.add(row, node.metadata.labels)
         self.columns.exists[row] = True
+        self.csi_nodes.node_added(row, info.name)
         self.changes.resize(len(self.rows))
         self._write(info, node, None)
         self.changes.mark_all(row)
@@ -95,6 +104,7 @@ class NodeTable:
         self.images.write(row, {}, info.images)
         columns = self.columns
         columns.exists[row] = columns.unschedulable[row] = False
+        self.csi_nodes.node_removed(row)
         self._write_allocatable(info, NO_RESOURCES, 0)
         del self.rows[info.name]
         self.order.remove(row)
@@ -110,6 +120,8 @@ class NodeTable:
         self.groups.place(info.row, pod)
         if pod.pod_affinity or pod.pod_anti_affinity:
             self.terms.place(info.row, pod)
+        if pod.volumes:
+            self.volumes.place(info.row, pod)
         self._count(info, pod.placed_request, pod.placed_nonzero, 1)
         if pod.host_ports:
             if info.used_ports is None:
@@ -123,6 +135,8 @@ class NodeTable:
         self.groups.displace(info.row, pod)
         if pod.pod_affinity or pod.pod_anti_affinity:
             self.terms.displace(info.row, pod)
+        if pod.volumes:
+            self.volumes.displace(info.row, pod)
         self._count(info, pod.placed_request, pod.placed_nonzero, -1)
         if pod.host_ports and info.used_ports is not None:
             info.used_ports.subtract(pod.host_ports)
@@ -140,6 +154,8 @@ class NodeTable:
             self.domains.clear()
             self.groups.clear()
             self.terms.clear()
+            self.csi_nodes.grow()
+            self.attached.grow()
         return row
 
     def _write(self, info: NodeInfo, node: Node, old: Node | None) -> None:

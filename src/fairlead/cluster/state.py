@@ -163,4 +163,5 @@ def counts_alike(old: PodInfo, new: PodInfo) -> bool:
         and (old.labels is new.labels or old.labels == new.labels)
         and old.pod_affinity == new.pod_affinity
         and old.pod_anti_affinity == new.pod_anti_affinity
+        and old.volumes == new.volumes
     )

@@ -46,7 +46,6 @@ VERIFY_EVERY = 1000
 NO_NODES = "no nodes available to schedule pods"
 UNSTEADY = "a filter plugin gives two answers to the same question"
 
-
 Choose = Callable[[int], int]
 """A number below the given one, each as likely: breaks ties."""
 
@@ -81,7 +80,8 @@ class SchedulingCycle:
             return Unplaced(pod, NO_NODES)
         try:
             key = entry.shape
-            if key is None or key[0] is not profile:
+            # What claims mean changes while the pod stays the same.
+            if key is None or key[0] is not profile or pod.volumes:
                 key = entry.shape = signature(profile, pod)
             decision = self._decide(profile, pod, key, detail)
             if decision is None:

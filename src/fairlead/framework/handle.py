@@ -4,14 +4,18 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from fairlead.cluster.attached import Attached
 from fairlead.cluster.below import WithoutPodsBelow
 from fairlead.cluster.changes import Changes
+from fairlead.cluster.csi_nodes import CSINodes
 from fairlead.cluster.devices.devices import Devices
 from fairlead.cluster.domains import Domains, Tally, Topology
 from fairlead.cluster.groups import PodQuery
 from fairlead.cluster.images import Images
 from fairlead.cluster.nodes import NodeInfo, NodeTable
 from fairlead.cluster.objects import Objects
+from fairlead.cluster.placed_volumes import PlacedVolumes
+from fairlead.cluster.storage import Storage
 from fairlead.cluster.terms import PlacedTerms
 from fairlead.config.release import RELEASE_1_36, Release
 from fairlead.framework.errands import Errands
@@ -93,6 +97,26 @@ class Handle:
     def devices(self) -> Devices:
         """Devices, the claims for them, and what is given out."""
         return self._nodes.devices
+
+    @property
+    def volumes(self) -> PlacedVolumes:
+        """The disks and claims that placed pods use."""
+        return self._nodes.volumes
+
+    @property
+    def attached(self) -> Attached:
+        """The CSI volumes of each node, counted."""
+        return self._nodes.attached
+
+    @property
+    def csi_nodes(self) -> CSINodes:
+        """What the nodes' drivers can do."""
+        return self._nodes.csi_nodes
+
+    @property
+    def storage(self) -> Storage:
+        """Claims and volumes, with what is assumed of them."""
+        return self._nodes.storage
 
     def domains(self, topology: Topology) -> Domains:
         """The nodes by the value of a label."""

@@ -205,8 +205,8 @@ class Permit(Protocol):
 class Io(Protocol):
     """The only way of a plugin to the API server: requests by method, path and JSON body.
 
-    A PATCH is a strategic merge patch. A refusal is raised as an exception that has, or was caused
-    by one that has, the HTTP code as its `status`.
+    A PATCH is a strategic merge patch. A request that is refused, or that nobody answers, raises
+    RequestFailed; a refusal's cause has the HTTP code as its `status`.
     """
 
     async def request(self, method: str, path: str, body: object = None) -> object: ...
@@ -214,6 +214,15 @@ class Io(Protocol):
     async def sleep(self, seconds: float) -> None: ...
 
     def now(self) -> float: ...
+
+
+class PreBindPreFlight(Protocol):
+    """Is there anything for PreBind to do? SKIP is no, and a pod that nobody has work for is bound
+    at once. A plugin without this method has its PreBind called for every pod."""
+
+    def pre_bind_pre_flight(
+        self, pod: "PodInfo", node_name: str, state: "CycleState"
+    ) -> "Status | None": ...
 
 
 class PreBind(Protocol):

@@ -146,6 +146,10 @@ class StageFailed(Exception):  # noqa: N818 - a plugin says it, nothing crashed
     own words, which kube-scheduler's message quotes."""
 
 
+class RequestFailed(StageFailed):
+    """Raised to a plugin by its `Io`: the API server has refused, or has not answered."""
+
+
 WRAPPED = {
     "PreFilter": 'running PreFilter plugin "{}": {}',
     "AddPod": 'running AddPod on PreFilter plugin "{}": {}',
@@ -157,6 +161,7 @@ WRAPPED = {
     "PostFilter": 'running PostFilter plugin "{}": {}',
     "Reserve": 'running Reserve plugin "{}": {}',
     "Permit": 'running Permit plugin "{}": {}',
+    "PreBindPreFlight": 'running PreBindPreFlight "{}": {}',
     "PreBind": 'running PreBind plugin "{}": {}',
     "Bind": 'running Bind plugin "{}": {}',
 }

@@ -22,6 +22,7 @@ from fairlead.model.storage import (
     PersistentVolume,
     PersistentVolumeClaim,
     StorageClass,
+    VolumeAttachment,
 )
 from fairlead.model.workload import (
     Namespace,
@@ -53,6 +54,7 @@ _KINDS: tuple[type[Struct], ...] = (
     CSINode,
     CSIDriver,
     CSIStorageCapacity,
+    VolumeAttachment,
     Service,
     ReplicaSet,
     ReplicationController,

@@ -1,10 +1,26 @@
 """Volumes, claims, classes and drivers, as far as a scheduler reads them."""
 
-from msgspec import Raw, Struct
+from msgspec import Struct
 
-from fairlead.model.meta import NO_BYTES, Int32, ObjectMeta
+from fairlead.model.meta import Int32, ObjectMeta
 from fairlead.model.quantities import Texts
 from fairlead.model.selector import LabelSelector, NodeSelector
+from fairlead.model.volume_source import (
+    AWSElasticBlockStore,
+    AzureDisk,
+    AzureFile,
+    Cinder,
+    CSISource,
+    GCEPersistentDisk,
+    PortworxVolume,
+    VsphereVolume,
+)
+
+BOUND_COMPLETELY = "pv.kubernetes.io/bind-completed"
+BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
+WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
 
 
 class ClaimReference(Struct, rename="camel", frozen=True, gc=False):
@@ -22,7 +38,7 @@ class VolumeNodeAffinity(Struct, frozen=True, gc=False):
 
 
 class PersistentVolumeSpec(Struct, rename="camel", frozen=True, gc=False):
-    """The volume itself; where it comes from stays bytes, because only limits ask."""
+    """The volume itself, and where it comes from if that is a sort that a scheduler knows."""
 
     capacity: Texts = {}
     access_modes: tuple[str, ...] = ()
@@ -31,14 +47,14 @@ class PersistentVolumeSpec(Struct, rename="camel", frozen=True, gc=False):
     volume_attributes_class_name: str = ""
     claim_ref: ClaimReference | None = None
     node_affinity: VolumeNodeAffinity | None = None
-    csi: Raw = NO_BYTES
-    gce_persistent_disk: Raw = NO_BYTES
-    aws_elastic_block_store: Raw = NO_BYTES
-    azure_disk: Raw = NO_BYTES
-    azure_file: Raw = NO_BYTES
-    cinder: Raw = NO_BYTES
-    portworx_volume: Raw = NO_BYTES
-    vsphere_volume: Raw = NO_BYTES
+    csi: CSISource | None = None
+    gce_persistent_disk: GCEPersistentDisk | None = None
+    aws_elastic_block_store: AWSElasticBlockStore | None = None
+    azure_disk: AzureDisk | None = None
+    azure_file: AzureFile | None = None
+    cinder: Cinder | None = None
+    portworx_volume: PortworxVolume | None = None
+    vsphere_volume: VsphereVolume | None = None
 
 
 class Phase(Struct, frozen=True, gc=False):
@@ -53,6 +69,21 @@ class PersistentVolume(Struct, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
     spec: PersistentVolumeSpec = PersistentVolumeSpec()
     status: Phase = Phase()
+
+    @property
+    def storage_class(self) -> str:
+        """The name of its class; the annotation of old has the first word."""
+        named = self.metadata.annotations.get(CLASS_ANNOTATION)
+        return self.spec.storage_class_name if named is None else named
+
+    def bound_to(self, claim: "PersistentVolumeClaim") -> bool:
+        """Whether it is kept for this claim: by name, and by uid if it names one."""
+        ref, meta = self.spec.claim_ref, claim.metadata
+        return (
+            ref is not None
+            and (ref.namespace, ref.name) == (meta.namespace, meta.name)
+            and ref.uid in ("", meta.uid)
+        )
 
 
 class VolumeResources(Struct, frozen=True, gc=False):
@@ -79,6 +110,17 @@ class PersistentVolumeClaim(Struct, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
     spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
     status: Phase = Phase()
+
+    @property
+    def storage_class(self) -> str:
+        """The name of the class that it asks for; "" if it asks for none."""
+        named = self.metadata.annotations.get(CLASS_ANNOTATION)
+        return (self.spec.storage_class_name or "") if named is None else named
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether it has a volume and the controller has said so."""
+        return bool(self.spec.volume_name) and BOUND_COMPLETELY in self.metadata.annotations
 
 
 class TopologySelectorLabelRequirement(Struct, frozen=True, gc=False):
@@ -152,3 +194,24 @@ class CSIStorageCapacity(Struct, rename="camel", frozen=True, gc=False):
     node_topology: LabelSelector | None = None
     capacity: str | int | float | None = None
     maximum_volume_size: str | int | float | None = None
+
+
+class VolumeAttachmentSource(Struct, rename="camel", frozen=True, gc=False):
+    """The volume that is attached; None for one that no PersistentVolume stands for."""
+
+    persistent_volume_name: str | None = None
+
+
+class VolumeAttachmentSpec(Struct, rename="camel", frozen=True, gc=False):
+    """Which volume a driver is to attach, and where."""
+
+    attacher: str = ""
+    node_name: str = ""
+    source: VolumeAttachmentSource = VolumeAttachmentSource()
+
+
+class VolumeAttachment(Struct, frozen=True, gc=False):
+    """A volume that is attached to a node, or about to be."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: VolumeAttachmentSpec = VolumeAttachmentSpec()

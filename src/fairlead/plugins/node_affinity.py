@@ -6,12 +6,13 @@ import msgspec
 import numpy as np
 
 from fairlead.cluster.changes import Aspect
-from fairlead.cluster.columns import Int64, Mask
+from fairlead.cluster.columns import Int64
 from fairlead.cluster.nodes import NodeInfo
 from fairlead.config.args import NodeAffinityArgs
 from fairlead.framework.depends import Depends
-from fairlead.framework.nodeset import Ids, NodeSet, Verdicts
+from fairlead.framework.nodeset import NodeSet, Verdicts
 from fairlead.framework.normalize import default_normalize
+from fairlead.framework.selecting import having, matching, selected
 from fairlead.framework.stages import PreFilterResult
 from fairlead.framework.state import CycleState
 from fairlead.framework.status import SKIP, Code, Status, error, unresolvable
@@ -20,7 +21,6 @@ from fairlead.model.podinfo import PodInfo
 from fairlead.model.selector import (
     NAME_FIELD,
     NodeTerm,
-    RequiredNodeAffinity,
     Requirement,
     WeightedTerms,
     compile_node_selector,
@@ -148,52 +148,3 @@ def names_of(term: NodeTerm) -> frozenset[str] | None:
     """The only nodes that a term can mean, by name; None if it does not name any."""
     named = [f.values for f in term.fields if f.key == NAME_FIELD and f.operator == "In"]
     return frozenset.intersection(*map(frozenset, named)) if named else None
-
-
-def selected(nodes: NodeSet, affinity: RequiredNodeAffinity) -> Mask:
-    """The nodes that one of the terms matches."""
-    mask = np.zeros(nodes.size, np.bool_)
-    for term in affinity.terms:
-        mask |= matching(nodes, term)
-    return mask
-
-
-def matching(nodes: NodeSet, term: NodeTerm) -> Mask:
-    """The nodes that meet all demands of a term; one that is empty or not valid matches none."""
-    if term.faults or term.empty:
-        return np.zeros(nodes.size, np.bool_)
-    mask = np.ones(nodes.size, np.bool_)
-    for requirement in term.requirements:
-        mask &= having(nodes, requirement)
-    for field in term.fields:
-        if field.key == NAME_FIELD:
-            named = nodes.named(frozenset(field.values))
-        else:  # a field that is not known reads as empty
-            named = np.full(nodes.size, field.values[0] == "")
-        mask &= named if field.operator == "In" else ~named
-    return mask
-
-
-def having(nodes: NodeSet, requirement: Requirement) -> Mask:
-    """The nodes whose label meets one demand."""
-    values, ids = nodes.label(requirement.key)
-    match requirement.operator:
-        case "In" | "NotIn":
-            mask = among(ids, [number for v in requirement.values if (number := values.get(v))])
-            return mask if requirement.operator == "In" else ~mask
-        case "Exists":
-            return ids != 0
-        case "DoesNotExist":
-            return ids == 0
-        case _:
-            key = requirement.key
-            passing = np.zeros(len(values) + 1, np.bool_)
-            for value, number in values.items():
-                passing[number] = requirement.matches({key: value})
-            return passing[ids]
-
-
-def among(ids: Ids, numbers: Sequence[int]) -> Mask:
-    if len(numbers) == 1:
-        return ids == numbers[0]
-    return np.isin(ids, numbers)
