@@ -187,13 +187,13 @@ KUBE = """apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 leaderElection: {leaderElect: false}
 clientConnection: {kubeconfig: KUBECONFIG}
-profiles: [{schedulerName: upstream, plugins: {postFilter: {disabled: [{name: "*"}]}}}]
+profiles: [{schedulerName: upstream}]
 """
 
 
 @pytest.fixture
 def upstream(real_plane: ControlPlane, tmp_path: Path) -> Iterator[None]:
-    """kube-scheduler itself, without preemption, for the pods that ask for `upstream`."""
+    """kube-scheduler itself, for the pods that ask for `upstream`."""
     config = tmp_path / "upstream.yaml"
     config.write_text(KUBE.replace("KUBECONFIG", str(real_plane.kubeconfig)))
     arguments = [f"--config={config}", "--secure-port=0"]
@@ -225,7 +225,7 @@ def test_an_unschedulable_pod_is_told_of_as_kube_scheduler_does(
         told = {each["involvedObject"]["name"]: each for each in corner.events("FailedScheduling")}
         for field in ("message", "type", "reason", "action"):
             assert told["ours"][field] == told["theirs"][field]
-        assert told["ours"]["message"].endswith("Insufficient cpu.")
+        assert "2 Insufficient cpu" in told["ours"]["message"]
         assert told["ours"]["reportingComponent"] == "default-scheduler"
         said = {name: condition(corner, name) for name in names}
         assert said["ours"]["reason"] == "Unschedulable"
