@@ -6,6 +6,8 @@ told in one line, and left out.
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 from fairlead.intake import CLUSTER_WIDE, WATCHED, Intake
 from fairlead.kube.client import Client
@@ -22,6 +24,15 @@ LIVE_PODS = "status.phase!=Succeeded,status.phase!=Failed"
 """A pod that has ended is told of as deleted: it needs no node any more."""
 
 
+class Sink(NamedTuple):
+    """What becomes of the events of one resource."""
+
+    begin: Callable[[], None]
+    put: Callable[[Any], object]
+    drop: Callable[[Any], object]
+    end: Callable[[], None]
+
+
 class Watches:
     """One watch for each resource, and whether all have listed what there is."""
 
@@ -29,69 +40,65 @@ class Watches:
         self._intake = intake
         self._metrics = metrics
         self.synced = asyncio.Event()
+        nodes = Sink(
+            intake.begin_nodes,
+            intake.set_node,
+            lambda node: intake.remove_node(node.metadata.name),
+            intake.end_nodes,
+        )
+        pods = Sink(
+            intake.begin_pods,
+            intake.set_pod,
+            lambda pod: intake.remove_pod(pod.metadata.uid),
+            intake.end_pods,
+        )
         self._watches = (
-            Watch(client, NODES, self._nodes, decode=decode_node, on_error=self._on_error(NODES)),
-            Watch(
+            self._watch(client, NODES, nodes, decode=decode_node),
+            self._watch(
                 client,
                 PODS,
-                self._pods,
+                pods,
                 field_selector=LIVE_PODS,
                 decode=decode_pod,
                 decode_event=decode_pod_event,
-                on_error=self._on_error(PODS),
             ),
-            *(self._others(client, kind) for kind in WATCHED),
+            *(
+                self._watch(client, resource_of(kind), self._others(kind), decode=DECODERS[kind])
+                for kind in WATCHED
+            ),
         )
         self._missing = {watch.resource for watch in self._watches}
-
-    def _others(self, client: Client, kind: str) -> Watch:
-        """The watch of a kind that is only looked up: it decides nothing by itself."""
-        resource, intake = resource_of(kind), self._intake
-
-        def deliver(events: list[WatchEvent]) -> None:
-            for what, found in events:
-                if what in (Kind.APPLY, Kind.INIT_APPLY):
-                    intake.set_object(kind, found)
-                elif what is Kind.DELETE:
-                    intake.remove_object(kind, found.metadata.namespace, found.metadata.name)
-                elif what is Kind.INIT:
-                    intake.begin_objects(kind)
-                else:
-                    intake.end_objects(kind)
-                    self._listed(resource)
-
-        on_error = self._on_error(resource)
-        return Watch(client, resource, deliver, decode=DECODERS[kind], on_error=on_error)
 
     def run(self) -> Sequence[Coroutine[None, None, None]]:
         """What to run, each until cancelled."""
         return [watch.run() for watch in self._watches]
 
-    def _nodes(self, events: list[WatchEvent]) -> None:
+    def _others(self, kind: str) -> Sink:
+        """Where the objects of a kind that is only looked up go."""
         intake = self._intake
-        for kind, node in events:
-            if kind in (Kind.APPLY, Kind.INIT_APPLY):
-                intake.set_node(node)
-            elif kind is Kind.DELETE:
-                intake.remove_node(node.metadata.name)
-            elif kind is Kind.INIT:
-                intake.begin_nodes()
-            else:
-                intake.end_nodes()
-                self._listed(NODES)
+        return Sink(
+            partial(intake.begin_objects, kind),
+            partial(intake.set_object, kind),
+            lambda found: intake.remove_object(kind, found.metadata.namespace, found.metadata.name),
+            partial(intake.end_objects, kind),
+        )
 
-    def _pods(self, events: list[WatchEvent]) -> None:
-        intake = self._intake
-        for kind, pod in events:
-            if kind in (Kind.APPLY, Kind.INIT_APPLY):
-                intake.set_pod(pod)
-            elif kind is Kind.DELETE:
-                intake.remove_pod(pod.metadata.uid)
-            elif kind is Kind.INIT:
-                intake.begin_pods()
-            else:
-                intake.end_pods()
-                self._listed(PODS)
+    def _watch(self, client: Client, resource: Resource, sink: Sink, **how: Any) -> Watch:
+        """A watch that hands each event on as it comes."""
+
+        def deliver(events: list[WatchEvent]) -> None:
+            for kind, found in events:
+                if kind in (Kind.APPLY, Kind.INIT_APPLY):
+                    sink.put(found)
+                elif kind is Kind.DELETE:
+                    sink.drop(found)
+                elif kind is Kind.INIT:
+                    sink.begin()
+                else:
+                    sink.end()
+                    self._listed(resource)
+
+        return Watch(client, resource, deliver, on_error=self._on_error(resource), **how)
 
     def _listed(self, resource: Resource) -> None:
         self._missing.discard(resource)
