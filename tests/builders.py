@@ -6,6 +6,7 @@ hold by a shape of object that the product never sees.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -15,7 +16,7 @@ import msgspec
 from fairlead.cluster.state import Cluster
 from fairlead.config.loading import load
 from fairlead.config.release import RELEASE_1_36
-from fairlead.cycle.decision import Decision, Detail
+from fairlead.cycle.decision import Decision, Detail, PostFiltered
 from fairlead.framework.profile import Profile
 from fairlead.model.decode import DECODERS, decode_node, decode_pod
 from fairlead.model.node import Node
@@ -256,3 +257,14 @@ class World:
         self.decide(each, detail)
         self.cluster.forget(each.metadata.uid)
         return detail
+
+
+def told(detail: Detail) -> dict[str, str]:
+    """A Detail in an order that is not that of the rows, to compare one world with another."""
+    found: dict[str, str] = {}
+    for field in Detail.__dataclass_fields__:
+        value = getattr(detail, field)
+        if isinstance(value, PostFiltered):
+            value = dataclasses.replace(value, tried=dict(sorted(value.tried.items())))
+        found[field] = repr(sorted(value.items()) if isinstance(value, dict) else value)
+    return found

@@ -18,14 +18,14 @@ from hypothesis import strategies as st
 from fairlead.cluster.changes import Aspect, Changes
 from fairlead.cluster.check import differences
 from fairlead.cluster.nodes import NodeInfo
-from fairlead.cycle.decision import Detail, Placed
+from fairlead.cycle.decision import Placed
 from fairlead.framework.depends import NOTHING, Depends
 from fairlead.framework.handle import Handle
 from fairlead.framework.state import CycleState
 from fairlead.model.node import Node
 from fairlead.model.pod import Pod
 from fairlead.model.podinfo import PodInfo
-from tests.builders import World, names_affinity, node, pod
+from tests.builders import World, names_affinity, node, pod, told
 
 NODES, PODS = 12, 16
 CHURN = 150
@@ -197,15 +197,6 @@ def wrong_shapes(world: World) -> Iterator[bool]:
         shape = shapes.get(key)
         assert shape is not None
         yield shapes.wrong(shape)
-
-
-def told(detail: Detail) -> dict[str, str]:
-    """A Detail in an order that is not that of the rows."""
-    found: dict[str, str] = {}
-    for field in Detail.__dataclass_fields__:
-        value = getattr(detail, field)
-        found[field] = repr(sorted(value.items()) if isinstance(value, dict) else value)
-    return found
 
 
 def live(steps: list[list[tuple[Any, ...]]]) -> None:

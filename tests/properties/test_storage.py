@@ -18,7 +18,7 @@ from fairlead.cycle.reserve import unreserve
 from fairlead.framework.state import CycleState
 from fairlead.framework.status import Status
 from fairlead.queue.entry import QueuedPodInfo
-from tests.builders import Json, World, info, node, pod
+from tests.builders import Json, World, info, node, pod, told
 
 NODES, CLAIMS, VOLUMES = 6, 6, 8
 PLUGINS = ("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone")
@@ -221,7 +221,7 @@ class History:
         new.set_pod(*self.pods.values())
         for volumes in asked:
             waiting = pod("asked", spec=spec_of(volumes))
-            assert told(self.world, waiting) == told(new, waiting)
+            assert answered(self.world, waiting) == answered(new, waiting)
 
     def check_forms(self, volumes: list[Json]) -> None:
         """Each plugin about each node, and about all of them at once."""
@@ -250,7 +250,7 @@ def words(status: Status | None) -> tuple[int, tuple[str, ...]]:
     return (0, ()) if status is None else (int(status.code), status.reasons)
 
 
-def told(world: World, waiting: Any) -> dict[str, str]:
+def answered(world: World, waiting: Any) -> dict[str, str]:
     detail = Detail()
     entry = QueuedPodInfo(info(waiting), 0.0)
     decision = world.core.cycle.schedule_one(world.profile, entry, detail)
@@ -258,8 +258,7 @@ def told(world: World, waiting: Any) -> dict[str, str]:
         assert decision.state is not None
         unreserve(world.profile, entry.pod, decision.node_name, decision.state)
         world.cluster.forget(entry.pod.uid)
-    values = {field: getattr(detail, field) for field in Detail.__dataclass_fields__}
-    return {f: repr(sorted(v.items()) if isinstance(v, dict) else v) for f, v in values.items()}
+    return told(detail)
 
 
 def histories(steps: int) -> st.SearchStrategy[list[list[tuple[Any, ...]]]]:
