@@ -1,6 +1,6 @@
 """One decision: how long, by how many rows have changed since the shape was last decided.
 
-    python bench/decision.py [--nodes 5000] [--shapes 50] [--pods 5000] [-o json]
+    python -m bench.decision [--nodes 5000] [--shapes 50] [--pods 5000] [-o json]
 
 Every node is scored, every pod is assumed and confirmed as the watch would, metrics count, and
 garbage collection is on. The shapes (requests, tolerations) come in random order, so that between

@@ -1,6 +1,6 @@
 """Preemption: how long it takes to find a node and its victims, or that there is nothing to gain.
 
-    python bench/preemption.py [--nodes 5000] [--victims 4] [--times 30] [-o json]
+    python -m bench.preemption [--nodes 5000] [--victims 4] [--times 30] [-o json]
 
 Every node is full of pods of lower priority. A pod of a new shape finds victims; then a pod that is
 too large for any node, even an empty one of these pods, finds that nothing helps: the first time,
@@ -16,6 +16,7 @@ import statistics
 import sys
 import time
 
+from bench.decision import CONFIG, Clock, Deaf
 from fairlead.cluster.state import Cluster
 from fairlead.config.loading import load
 from fairlead.cycle.decision import Unplaced
@@ -23,27 +24,8 @@ from fairlead.model.decode import decode_node, decode_pod
 from fairlead.profiles import BUILT_IN
 from fairlead.scheduler import Core
 
-CONFIG = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 FULL, KEEPER = 8000, 2000
 """Millicores of a node, and what a pod of higher priority on each of them has."""
-
-
-class Clock:
-    now = staticmethod(time.monotonic)
-
-
-class Deaf:
-    def wake(self) -> None:
-        return
-
-    def refused(self, line: str) -> None:
-        raise SystemExit(line)
-
-    def hint_failed(self, plugin: str, event: object, pod: object, problem: Exception) -> None:
-        raise SystemExit(f"{plugin}: {problem}")
-
-    def assumed_gone(self, pod: object) -> None:
-        return
 
 
 def node(i: int) -> bytes:

@@ -110,13 +110,6 @@ TABLE: tuple[Metric, ...] = (
         ("result",),
     ),
     Metric(
-        "scheduler_framework_extension_point_duration_seconds",
-        Kind.HISTOGRAM,
-        "Duration of all plugins of one extension point together.",
-        ("extension_point", "status", "profile"),
-        exponential_buckets(0.0001, 2, 12),
-    ),
-    Metric(
         "scheduler_pending_pods",
         Kind.GAUGE,
         "Pods that wait, by queue: active, backoff, unschedulable (tried and refused) or gated "

@@ -107,11 +107,6 @@ REFERENCE = {
     "scheduling_algorithm_duration_seconds": (Kind.HISTOGRAM, "", (0.001, 2, 15)),
     "pod_scheduling_sli_duration_seconds": (Kind.HISTOGRAM, "attempts", (0.01, 2, 20)),
     "pod_scheduling_attempts": (Kind.HISTOGRAM, "", (1, 2, 5)),
-    "framework_extension_point_duration_seconds": (
-        Kind.HISTOGRAM,
-        "extension_point status profile",
-        (0.0001, 2, 12),
-    ),
     "preemption_victims": (Kind.HISTOGRAM, "", (1, 2, 7)),
     "preemption_attempts_total": (Kind.COUNTER, "", None),
     "preemption_goroutines_duration_seconds": (Kind.HISTOGRAM, "result", (0.01, 2, 20)),
